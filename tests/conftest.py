@@ -8,9 +8,9 @@ import pytest
 import redis
 from xdist.scheduler import LoadFileScheduling
 
-from tests.support import forked
+from tests.support.processes import forked
 
-pytest_plugins = ["tests.support.datadriven", "tests.support.set_asides"]
+pytest_plugins = ["tests.support.formats.datadriven", "tests.support.faults.set_asides"]
 
 NO_REDIS = "redis://127.0.0.1:1/0"
 """Where nothing answers."""
@@ -94,7 +94,7 @@ CRAWLED = tuple(
     f"tests/filters/site/web/test_{name}.py"
     for name in ("cast", "head", "headers", "markup", "references")
 )
-"""Files that look at what every address of the site answers (tests.support.crawled)."""
+"""Files that look at what every address of the site answers (tests.support.answers.crawled)."""
 
 
 WORLDS = ("tests/simulation/", "tests/filters/site/web/test_two_worlds.py")

@@ -32,7 +32,7 @@ from tapestry.tables.delta.log import Tables
 from tests.bench.support import mail, two_worlds
 from tests.bench.support.auc import auc, interval
 from tests.bench.support.timing import median_ms, timed
-from tests.support.process_memory import forget_names
+from tests.support.processes.process_memory import forget_names
 
 SUMMARY = "how well durations tell a site with many hidden rows from one without"
 

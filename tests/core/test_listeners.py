@@ -9,7 +9,7 @@ import pytest
 
 from tapestry.core.processes.child_process import free_port
 from tapestry.core.processes.listeners import is_strangers, listening_users
-from tests.support.other_user import as_other_user
+from tests.support.processes.other_user import as_other_user
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])

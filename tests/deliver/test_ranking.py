@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ranking import fair_shares, grouped, net_changes, rank
-from tests.support.delivered_matches import NOW, match
+from tests.support.delivery.delivered_matches import NOW, match
 
 FEW = st.integers(-2, 2)
 SIZES = st.lists(st.integers(0, 40), max_size=12)

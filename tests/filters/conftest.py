@@ -22,8 +22,8 @@ from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
-from tests.support.pages import Browser
-from tests.support.process_memory import forget_names, forget_tries
+from tests.support.browser.pages import Browser
+from tests.support.processes.process_memory import forget_names, forget_tries
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from tapestry.core.message import Annotation
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import annotations_on
 from tapestry.tables.write.append import append_annotations
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 Capture = Callable[..., Any]
 

@@ -26,7 +26,7 @@ from tapestry.core.clock import HOUR
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
-from tests.support.process_memory import forget_names
+from tests.support.processes.process_memory import forget_names
 
 SignIn = Callable[[User], Client]
 World = dict[str, object]

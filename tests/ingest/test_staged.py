@@ -10,9 +10,9 @@ import pytest
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support import silence
 from tests.support.clocks import MemoryClock
 from tests.support.intake import ingest
+from tests.support.oracle import silence
 
 
 def mbox(path, messages):

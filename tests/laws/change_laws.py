@@ -17,11 +17,11 @@ from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription
 from tests.laws import filter_laws
 from tests.laws.filter_laws import Law
-from tests.support import oracle
 from tests.support.engines.sqlite_engine import SqliteEngine
 from tests.support.generators import random_filters, random_worlds
 from tests.support.generators import rows as generated_rows
 from tests.support.generators.random_worlds import World
+from tests.support.oracle import queries as oracle
 
 
 def replayed(answer: set[str], reported: Iterable[Change]) -> set[str]:

@@ -29,13 +29,13 @@ from tapestry.query.tree.printer import print_sql, print_tql
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.restore import conjunction_condition
 from tapestry.run.execute import Subscription, execute, execute_windows, signature_groups
-from tests.support import oracle
 from tests.support.engines import nested_loops
 from tests.support.engines.sqlite_engine import SqliteEngine
 from tests.support.generators import random_filters, random_worlds
 from tests.support.generators import rows as generated_rows
 from tests.support.generators.random_worlds import World
 from tests.support.generators.terms import disjoin
+from tests.support.oracle import queries as oracle
 
 Law = Callable[[st.DataObject, Any], None]
 """Draws a world, with aggregates and ranks or without (or of a kind of filters), and asserts."""

@@ -20,12 +20,12 @@ from tapestry.query.tree.parsed import Parsed, on_message
 from tapestry.query.tree.printer import print_tql
 from tests.laws import change_laws, filter_laws
 from tests.laws.filter_laws import run, times
-from tests.support import oracle
 from tests.support.engines import nested_loops, sequences, window_functions
 from tests.support.generators import random_filters, random_worlds
 from tests.support.generators.random_worlds import World
 from tests.support.generators.rows import partitions
 from tests.support.generators.sequences import text_of
+from tests.support.oracle import queries as oracle
 
 MOST_DELTA_QUERIES = {"functions": 48}
 """A frame of so many rows comes to more delta queries than other filters do."""

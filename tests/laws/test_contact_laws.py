@@ -12,10 +12,10 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tests.laws import change_laws, filter_laws
-from tests.support import oracle
 from tests.support.generators.random_worlds import World
 from tests.support.generators.rows import retractions, schedules
 from tests.support.generators.values import one_of, whole
+from tests.support.oracle import queries as oracle
 
 ALICE = (PUBLIC, "user:alice")
 _SENDERS = ("ann@x.org", "bill@x.org", "eve@x.org")

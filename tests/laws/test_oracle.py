@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
-from tests.support import oracle, oracle_values
 from tests.support.campaigns import campaigns
 from tests.support.engines import nested_loops
 from tests.support.generators import random_filters
 from tests.support.generators import rows as generated_rows
 from tests.support.generators.terms import column, integer, number, text
+from tests.support.oracle import queries as oracle
+from tests.support.oracle import values as oracle_values
 
 M, R = n.Binding("m", "messages"), n.Binding("r", "messages")
 PUBLIC = ("public",)

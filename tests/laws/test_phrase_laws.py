@@ -13,7 +13,7 @@ from tests.support.campaigns import campaigns
 from tests.support.generators.random_phrases import one_phrase, some_phrases
 from tests.support.generators.random_worlds import worlds_of
 from tests.support.generators.rows import LAST, annotations, messages
-from tests.support.oracle import Oracle
+from tests.support.oracle.queries import Oracle
 
 ALICE = Context("alice", ("joe@x.org",), lambda owner, name: "m.subject HAS 'index'", now=LAST)
 

@@ -8,7 +8,7 @@ from tapestry.plan.row_predicates import holds
 from tests.support.engines import nested_loops
 from tests.support.generators.random_filters import queries
 from tests.support.generators.rows import LAST, messages
-from tests.support.oracle_values import cell
+from tests.support.oracle.values import cell
 
 
 @given(queries(depth=0), messages(tuple(range(4)), fewest=(3,)), st.integers(0, LAST + 8))

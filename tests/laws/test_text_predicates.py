@@ -24,8 +24,8 @@ from tapestry.plan.text_predicates import (
 )
 from tapestry.predicate_index.postings import Postings
 from tapestry.spark.session import connect
-from tests.support import oracle_values
 from tests.support.engines import sqlite_engine
+from tests.support.oracle import values as oracle_values
 
 PARTS = [
     "a",

@@ -11,11 +11,11 @@ from tapestry.query.frontend import read
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_sql, print_tql
 from tests.laws import change_laws, filter_laws
-from tests.support import oracle
 from tests.support.generators import random_worlds
 from tests.support.generators import rows as generated_rows
 from tests.support.generators.thread_filters import THREADS, worlds
-from tests.support.threads import thread_rows
+from tests.support.oracle import queries as oracle
+from tests.support.oracle.threads import thread_rows
 
 
 def delivered(draw, strategy="fast"):

@@ -16,7 +16,7 @@ from tests.laws.filter_laws import QUICK
 from tests.support.engines import nested_loops, window_functions
 from tests.support.generators import random_filters, rows
 from tests.support.generators.terms import TRUE, integer
-from tests.support.oracle_values import cell
+from tests.support.oracle.values import cell
 
 
 def drawn(writer) -> n.Over:

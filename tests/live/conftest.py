@@ -11,8 +11,8 @@ from playwright.sync_api import expect, sync_playwright
 from filters.authoring.models import Filter
 from filters.people.models import User
 from tapestry.celery import app
-from tests.support.browser_watch import BrowserWatch
-from tests.support.process_memory import forget_tries
+from tests.support.browser.watch import BrowserWatch
+from tests.support.processes.process_memory import forget_tries
 
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright has a loop of its own
 

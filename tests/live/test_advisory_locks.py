@@ -11,8 +11,8 @@ import pytest
 
 from filters.site.settings.database_url import database_settings
 from tests.support.paths import ROOT
+from tests.support.processes.site_parts import eventually
 from tests.support.servers.postgres import running_postgres
-from tests.support.site_parts import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.browser_watch import BrowserWatch
+from tests.support.browser.watch import BrowserWatch
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
+from tests.support.faults.site_killed import World
+from tests.support.processes.stepped_clock import SteppedClock
 from tests.support.servers.dovecot import running_dovecot
 from tests.support.servers.site import end, start, wait_ready
 from tests.support.servers.smtp import running_smtp
-from tests.support.site_killed import World
-from tests.support.stepped_clock import SteppedClock
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(3600)]
 

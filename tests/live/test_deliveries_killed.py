@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import pytest
 from imapclient import IMAPClient
 
-from tests.support.delivered_people import People, Servers
-from tests.support.deliveries_killed import run_campaign, running_workers
-from tests.support.deliveries_received import (
+from tests.support.delivery.delivered_people import People, Servers
+from tests.support.delivery.deliveries_killed import run_campaign, running_workers
+from tests.support.delivery.deliveries_received import (
     NAME,
     differences,
     mailbox_differences,
     servable,
     wanted,
 )
-from tests.support.delivery_readers import FeedReader, StreamReader
+from tests.support.delivery.readers import FeedReader, StreamReader
 from tests.support.servers.cutting_proxy import CuttingProxy
 from tests.support.servers.http_recorder import recording_server
 

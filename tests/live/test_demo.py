@@ -26,12 +26,12 @@ from pyspark.errors import PySparkException
 from filters.site.work.parts import addresses
 from filters.site.work.parts.addresses import REMOTES
 from tapestry.spark.session import connect, reconnect
-from tests.support.every_page import DESK, Watch
-from tests.support.listening_ports import LOOPBACK, arguments_of, listening_of_family
-from tests.support.other_user import is_root, run_as_other_user
+from tests.support.browser.every_page import DESK, Watch
 from tests.support.paths import ROOT
+from tests.support.processes.listening_ports import LOOPBACK, arguments_of, listening_of_family
+from tests.support.processes.other_user import is_root, run_as_other_user
+from tests.support.processes.site_parts import start_sparks, wait_for_nobody
 from tests.support.servers.site import Site, end, start, wait_ready
-from tests.support.site_parts import start_sparks, wait_for_nobody
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
@@ -48,7 +48,7 @@ PATIENCE = 240_000
 STOPPING = 300.0
 """Seconds within which a Spark that is stopped is another, on a machine that is busy."""
 
-KNOCK = (ROOT / "tests/support/spark_stranger.py").read_text() + (
+KNOCK = (ROOT / "tests/support/processes/spark_stranger.py").read_text() + (
     """
 import json, sys
 from concurrent.futures import ThreadPoolExecutor

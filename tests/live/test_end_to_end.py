@@ -17,12 +17,8 @@ from playwright.sync_api import expect
 
 from filters.site.launch.stack import unhealthy
 from tapestry.core.processes.child_process import free_port
-from tests.support.accessibility import faults
-from tests.support.servers.dovecot import PASSWORD as MAIL_PASSWORD
-from tests.support.servers.dovecot import USER
-from tests.support.servers.site import manage, set_asides_in, start, wait_ready
-from tests.support.servers.smtp import running_smtp
-from tests.support.site_parts import (
+from tests.support.browser.accessibility import faults
+from tests.support.processes.site_parts import (
     PARTS,
     WORKERS,
     all_parts_of,
@@ -32,6 +28,10 @@ from tests.support.site_parts import (
     start_sparks,
     wait_for_nobody,
 )
+from tests.support.servers.dovecot import PASSWORD as MAIL_PASSWORD
+from tests.support.servers.dovecot import USER
+from tests.support.servers.site import manage, set_asides_in, start, wait_ready
+from tests.support.servers.smtp import running_smtp
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 

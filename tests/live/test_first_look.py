@@ -11,10 +11,10 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.session import read_url
 from tapestry.servers.account import Account
 from tapestry.tables.delta.log import Tables
-from tests.support import silence
 from tests.support.clocks import MemoryClock
 from tests.support.intake import OverAfter, ingest, ingest_target
 from tests.support.kept_memory import KeptMemory
+from tests.support.oracle import silence
 from tests.support.servers.inn import running_inn
 
 pytestmark = pytest.mark.live

@@ -21,7 +21,7 @@ from tapestry.tables.read.messages import copies
 from tapestry.tables.read.originals import original
 from tests.support.clocks import MemoryClock
 from tests.support.intake import ingest_target
-from tests.support.mailbox_person import RECEIVED, Person, mail
+from tests.support.people.mailbox_person import RECEIVED, Person, mail
 from tests.support.servers.dovecot import running_dovecot
 
 pytestmark = pytest.mark.live

@@ -9,7 +9,7 @@ from imapclient import IMAPClient
 
 from tapestry.deliver.batch import Batch
 from tapestry.deliver.ways.mailbox import deliver_to_mailbox
-from tests.support.mailbox_person import Person, account_of, mail
+from tests.support.people.mailbox_person import Person, account_of, mail
 from tests.support.servers.cutting_proxy import CuttingProxy
 from tests.support.servers.dovecot import USER, running_dovecot
 

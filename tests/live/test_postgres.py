@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import backed_up
+from tests.support.faults import backed_up
 from tests.support.paths import ROOT
 from tests.support.servers.postgres import programs, running_postgres
 

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 import trustme
 
+from tests.support.faults.stored_world import ended, run
 from tests.support.servers.postgres import running_postgres
-from tests.support.stored_world import ended, run
 
 pytestmark = pytest.mark.live
 

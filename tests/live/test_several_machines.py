@@ -22,15 +22,15 @@ import pytest
 from tapestry.client.site import Site as Api
 from tapestry.core.clock import MINUTE
 from tapestry.deliver.timing.flood import ALWAYS_ALLOWED
+from tests.support.faults.site_killed import World
+from tests.support.processes.site_parts import WORKER, eventually, processes_of, wait_for_nobody
+from tests.support.processes.stepped_clock import SteppedClock
 from tests.support.servers.dovecot import running_dovecot
 from tests.support.servers.network import Host, Network, running_network
 from tests.support.servers.postgres import running_postgres
 from tests.support.servers.redis_process import Redis
 from tests.support.servers.site import Site, end, manage, start, wait_ready
 from tests.support.servers.smtp import SmtpServer, running_smtp
-from tests.support.site_killed import World
-from tests.support.site_parts import WORKER, eventually, processes_of, wait_for_nobody
-from tests.support.stepped_clock import SteppedClock
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 

@@ -8,10 +8,10 @@ from contextlib import nullcontext
 
 import pytest
 
+from tests.support.faults.site_killed import World
 from tests.support.servers.dovecot import running_dovecot
 from tests.support.servers.postgres import running_postgres
 from tests.support.servers.smtp import running_smtp
-from tests.support.site_killed import World
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(3600)]
 

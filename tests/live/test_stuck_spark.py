@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.listening_ports import listening
 from tests.support.paths import ROOT
+from tests.support.processes.listening_ports import listening
+from tests.support.processes.site_parts import start_sparks
+from tests.support.processes.spark_stranger import is_response, stop_executor
 from tests.support.servers.site import Site, end, start, wait_ready
-from tests.support.site_parts import start_sparks
-from tests.support.spark_stranger import is_response, stop_executor
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(1800)]
 

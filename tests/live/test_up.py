@@ -12,8 +12,13 @@ import pytest
 from filters.site.launch.stack import unhealthy
 from tapestry.spark.server import find_java
 from tests.support.paths import ROOT
+from tests.support.processes.site_parts import (
+    eventually,
+    processes_of,
+    start_sparks,
+    wait_for_nobody,
+)
 from tests.support.servers.site import end, start, wait_ready
-from tests.support.site_parts import eventually, processes_of, start_sparks, wait_for_nobody
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 

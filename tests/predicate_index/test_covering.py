@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.predicate_index import covering
-from tests.support import covered
 from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.oracle import covered
 
 SINCE, UNTIL = 10, 20
 

@@ -12,9 +12,9 @@ from tapestry.query.frontend import read
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute_windows, signature_groups
 from tests.laws import filter_laws
-from tests.support import oracle
 from tests.support.engines.sqlite_engine import SqliteEngine
 from tests.support.generators.random_worlds import World
+from tests.support.oracle import queries as oracle
 
 PUBLIC = ("public",)
 

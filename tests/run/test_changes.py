@@ -8,10 +8,10 @@ from tapestry.query.tree import nodes as n
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription
 from tests.laws import change_laws, filter_laws
-from tests.support import oracle
 from tests.support.engines.sqlite_engine import SqliteEngine
 from tests.support.generators.random_worlds import World
 from tests.support.generators.terms import column, integer, number
+from tests.support.oracle import queries as oracle
 
 by_name = pytest.mark.parametrize("law", change_laws.LAWS, ids=lambda law: law.__name__)
 with_and_without_aggregates = pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from tapestry.run.why import AHEAD, Count, Part, parts_of, why
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
 from tests.laws import filter_laws
-from tests.support import oracle
 from tests.support.clocks import MemoryClock
 from tests.support.engines.sqlite_engine import SqliteEngine, engine_of
 from tests.support.generators import random_worlds
+from tests.support.oracle import queries as oracle
 
 T = 1_700_000_000 * SECOND
 

@@ -18,7 +18,7 @@ from tests.simulation.auditor.tables import Tables
 from tests.support.generators import thread_filters
 from tests.support.generators.random_worlds import counting_worlds, worlds
 from tests.support.generators.sequences import text_of
-from tests.support.oracle import Oracle
+from tests.support.oracle.queries import Oracle
 
 RANDOM = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 

@@ -10,7 +10,7 @@ from tapestry.query.tree.printer import print_tql
 from tests.simulation.auditor import judge
 from tests.simulation.stories import MESSAGE, Story, rows_of
 from tests.support.generators.random_worlds import worlds
-from tests.support.oracle import Oracle
+from tests.support.oracle.queries import Oracle
 
 SILENT = "NOT EXISTS (r: r.inreplyto = m.msgid) AND m.received < now() - 0.00001 seconds"
 VOTED = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote')"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.simulation.auditor import nodes as n
 from tests.simulation.auditor.reader import UnreadableError, read
-from tests.support.datadriven import parse
+from tests.support.formats.datadriven import parse
 from tests.support.paths import FIXTURES
 
 DAY = 86_400_000_000

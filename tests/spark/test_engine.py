@@ -23,14 +23,14 @@ from tapestry.tables.delta.data_files import bounded_file, bounds_of
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.delta.parquet_file import write_parquet
 from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
-from tests.support.covered import decided_and_evaluated
-from tests.support.datadriven import parse
 from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.formats.datadriven import parse
 from tests.support.generators import random_filters, random_worlds, thread_filters
 from tests.support.generators import rows as generated_rows
-from tests.support.oracle_values import received
+from tests.support.oracle.covered import decided_and_evaluated
+from tests.support.oracle.threads import rows_of
+from tests.support.oracle.values import received
 from tests.support.paths import FIXTURES
-from tests.support.threads import rows_of
 
 pytestmark = pytest.mark.spark
 

@@ -15,7 +15,7 @@ from tapestry.spark import server as spark_server
 from tapestry.spark import session as spark_session
 from tapestry.spark.server import CLASSES
 from tapestry.spark.session import LOCAL, connect
-from tests.support.listening_ports import listening_of_family
+from tests.support.processes.listening_ports import listening_of_family
 
 
 @pytest.mark.parametrize(

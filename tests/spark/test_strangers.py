@@ -21,17 +21,17 @@ from tapestry.spark import session as session_module
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect, is_lost
 from tapestry.tables.delta.log import Snapshot
-from tests.support.listening_ports import LOOPBACK, listening
-from tests.support.other_user import is_root, run_as_other_user, squatting
 from tests.support.paths import ROOT
-from tests.support.spark_stranger import is_response, stop_executor
+from tests.support.processes.listening_ports import LOOPBACK, listening
+from tests.support.processes.other_user import is_root, run_as_other_user, squatting
+from tests.support.processes.spark_stranger import is_response, stop_executor
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
 EXECUTOR_PORTS = 2
 """Ports of a Spark beside that of Spark Connect: the driver's RPC, and its blocks."""
 
-STRANGER = (ROOT / "tests/support/spark_stranger.py").read_text()
+STRANGER = (ROOT / "tests/support/processes/spark_stranger.py").read_text()
 
 
 def started(run, **options):

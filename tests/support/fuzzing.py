@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.support.datadriven import parse
+from tests.support.formats.datadriven import parse
 from tests.support.paths import FIXTURES, ROOT
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS") or 600)

@@ -11,7 +11,7 @@ from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read.find import by_key, by_time
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.originals import original
-from tests.support.append_faults import MESSAGES, one_run, struck_once
+from tests.support.faults.append_faults import MESSAGES, one_run, struck_once
 
 
 def check(root):

@@ -10,8 +10,8 @@ A new way is, in the product:
 
 and in the tests, which fail until it is there:
 
-- an example of it, unless it sends to a ``url`` alone: tests/support/ways.py; what it was sent:
-  tests/support/deliveries_received.py
+- an example of it, unless it sends to a ``url`` alone: tests/support/delivery/ways.py; what it was
+  sent: tests/support/delivery/deliveries_received.py
 - in tests/simulation: who has one (generator/beginnings.py), its server (endpoints.py), and how
   what that was sent is read (auditor/transmissions.py)
 """

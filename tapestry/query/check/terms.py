@@ -3,8 +3,8 @@
 A new function of the language is a line of ``_FUNCTIONS`` and a case of ``_call`` here; a line of
 ``_FUNCTIONS`` in plan/row_predicates.py, for rows in Python; and what the dialect of each engine
 makes of it (spark/dialect.py, embedded/functions.py).  In the tests, what it means is said again
-in support/oracle.py, support/engines/nested_loops.py and simulation/auditor/values.py, which know
-nothing of the product; support/generators/random_filters.py writes filters with it.
+in support/oracle/queries.py, support/engines/nested_loops.py and simulation/auditor/values.py,
+which know nothing of the product; support/generators/random_filters.py writes filters with it.
 """
 
 from __future__ import annotations

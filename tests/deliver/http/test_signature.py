@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tapestry.core.clock import MINUTE, SECOND
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.signature import make_secret, signed_headers
-from tests.support.webhook_receiver import verify
+from tests.support.delivery.webhook_receiver import verify
 
 NOW = 1_614_265_330 * SECOND
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -6,7 +6,7 @@ import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.mail.recipient_address import recipient_address
-from tests.support.unusable_addresses import UNUSABLE
+from tests.support.delivery.unusable_addresses import UNUSABLE
 
 
 @pytest.mark.parametrize("address", UNUSABLE)

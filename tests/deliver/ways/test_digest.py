@@ -19,7 +19,7 @@ from tapestry.deliver.batch import Batch, DeliveredMatch, Link
 from tapestry.deliver.mail.envelope import DELIVERY_HEADER
 from tapestry.deliver.one_line import one_line
 from tapestry.deliver.ways.digest import MOST, compose
-from tests.support.delivered_matches import ENVELOPE, KEY, SIGNER, batch, match
+from tests.support.delivery.delivered_matches import ENVELOPE, KEY, SIGNER, batch, match
 
 NAMES = [
     "From", "To", "Subject", "Date", "Message-ID", "List-Id", "List-Unsubscribe",

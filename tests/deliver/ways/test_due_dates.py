@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tapestry.core.clock import SECOND, parse_instant
 from tapestry.deliver.ways.due_dates import DueDate, due_dates
-from tests.support.calendar_file import events_of
+from tests.support.formats.calendar_file import events_of
 
 DUE = parse_instant("2026-12-02T15:00:00Z")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tapestry.core.clock import HOUR
 from tapestry.deliver.ways.feed import atom_feed, entry_id, listed, xml_text
-from tests.support.delivered_matches import NOW, match
+from tests.support.delivery.delivered_matches import NOW, match
 
 ATOM = {"a": "http://www.w3.org/2005/Atom"}
 ANY_TEXT = st.text(st.characters())

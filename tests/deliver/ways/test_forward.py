@@ -16,7 +16,7 @@ from tapestry.deliver.mail.envelope import DELIVERY_HEADER
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
 from tapestry.ingest.parse import parse
-from tests.support.delivered_matches import ENVELOPE, SIGNER, match
+from tests.support.delivery.delivered_matches import ENVELOPE, SIGNER, match
 
 KEY = "forward-7-12"
 ORIGINAL = (

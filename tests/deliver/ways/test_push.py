@@ -14,7 +14,7 @@ from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.http.push_keys import make_private_pem, read_subscription, read_vapid_keys
 from tapestry.deliver.ways.push import LARGEST, payload, send, topic
-from tests.support.delivered_matches import KEY, NOW, batch, match
+from tests.support.delivery.delivered_matches import KEY, NOW, batch, match
 from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from tests.support.servers.push_service import Browser, vapid_claims
 

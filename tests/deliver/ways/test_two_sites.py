@@ -14,7 +14,7 @@ from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
-from tests.support.delivered_matches import ENVELOPE
+from tests.support.delivery.delivered_matches import ENVELOPE
 from tests.support.intake import ingest_target
 
 ORIGINAL = b"Message-ID: <lunch@x.org>\r\nFrom: joe@x.org\r\nSubject: lunch\r\n\r\nNoon?\r\n"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.http.signature import make_secret
 from tapestry.deliver.ways.webhook import body_of, send
-from tests.support.delivered_matches import KEY, NOW, batch, match
+from tests.support.delivery.delivered_matches import KEY, NOW, batch, match
+from tests.support.delivery.webhook_receiver import verify
 from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
-from tests.support.webhook_receiver import verify
 
 SECRET = make_secret()
 

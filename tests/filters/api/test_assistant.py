@@ -36,9 +36,9 @@ from tapestry.client.site import Site
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.live_filters import run
+from tests.support.lists.live_filters import run
 from tests.support.paths import ROOT
-from tests.support.site_parts import eventually
+from tests.support.processes.site_parts import eventually
 
 FENCED = re.compile(r"\A«mail (\w{32})»\n(.*)\n«end \1»\Z", re.DOTALL)
 

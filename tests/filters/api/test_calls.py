@@ -14,8 +14,8 @@ from filters.runs.store.release import release
 from filters.site.work.crypto import arrival_tokens
 from tapestry.tables.delta.log import Tables, newest_instant
 from tests.filters.api.conftest import Caller
-from tests.support.live_filters import arrive, run
-from tests.support.tokens import ENDINGS, end_all
+from tests.support.answers.tokens import ENDINGS, end_all
+from tests.support.lists.live_filters import arrive, run
 
 Programs = Callable[..., Caller]
 

@@ -28,7 +28,7 @@ from tapestry.core.processes.child_process import free_port
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.log import Tables
 from tests.support.intake import ingest
-from tests.support.live_filters import run
+from tests.support.lists.live_filters import run
 from tests.support.paths import ROOT
 
 Tapestry = Any

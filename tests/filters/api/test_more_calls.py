@@ -16,7 +16,7 @@ from tapestry.core.clock import DAY, format_instant, wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.filters.api.conftest import Caller
 from tests.filters.api.test_calls import show
-from tests.support.live_filters import arrive
+from tests.support.lists.live_filters import arrive
 
 Programs = Callable[..., Caller]
 

@@ -15,7 +15,7 @@ from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from filters.runs import rounds
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import arrive
+from tests.support.lists.live_filters import arrive
 
 SignIn = Callable[[User], Client]
 

@@ -20,7 +20,7 @@ from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("tables")]
 

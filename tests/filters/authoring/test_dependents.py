@@ -26,7 +26,7 @@ from tapestry.run.limits import suspects
 from tapestry.run.windows import own as own_windows
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -15,7 +15,7 @@ from filters.people.models import User
 from filters.runs import rounds
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import arrive
+from tests.support.lists.live_filters import arrive
 
 pytestmark = pytest.mark.usefixtures("engine")
 

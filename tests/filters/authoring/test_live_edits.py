@@ -19,7 +19,7 @@ from filters.site.work.db.batching import BATCH_SIZE
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import arrive, install, left, listed, match, run
+from tests.support.lists.live_filters import arrive, install, left, listed, match, run
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -21,7 +21,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.deliver.timing.workdays import calendar_of, due
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
-from tests.support.live_filters import listed, run
+from tests.support.lists.live_filters import listed, run
 
 SignIn = Callable[[User], Client]
 UTC = ZoneInfo("UTC")

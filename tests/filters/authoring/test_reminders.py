@@ -22,8 +22,8 @@ from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tests.filters.authoring.test_ready_made import answer, send
-from tests.support.live_filters import run
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
+from tests.support.lists.live_filters import run
 from tests.support.set_clock import SetClock
 
 SignIn = Callable[[User], Client]

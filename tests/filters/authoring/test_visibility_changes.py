@@ -11,8 +11,8 @@ from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
 from filters.upkeep.forgetting import forget
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import SCORE, arrive, listed, run, vote
-from tests.support.live_filters import install as install_live
+from tests.support.lists.live_filters import SCORE, arrive, listed, run, vote
+from tests.support.lists.live_filters import install as install_live
 
 pytestmark = pytest.mark.usefixtures("engine")
 

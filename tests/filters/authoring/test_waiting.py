@@ -21,7 +21,7 @@ from filters.runs.models import SetAside
 from filters.site.work.queues.answers import Answers
 from tapestry.plan.engine import TooSlowError
 from tapestry.tables.delta.log import Tables
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

@@ -10,7 +10,7 @@ from tests.bench import standing as bench
 from tests.bench.support.standing import queries as standing
 from tests.bench.support.standing.kinds import KINDS
 from tests.bench.support.standing.stream import make_stream
-from tests.support.oracle import ever
+from tests.support.oracle.queries import ever
 from tests.support.servers.site import manage
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from filters.delivery.models import Address
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
-from tests.support.composed import LETTER, put
+from tests.support.delivery.composed import LETTER, put
 
 
 @pytest.fixture

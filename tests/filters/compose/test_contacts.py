@@ -17,7 +17,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.composed import typed
+from tests.support.delivery.composed import typed
 
 SENDERS = [
     ("mary@x.org", "Mary Jones", "public"),

@@ -18,7 +18,7 @@ from tapestry.compose.revision import is_same_version
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import HOUR, SECOND, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.composed import rows_of, send_due, typed
+from tests.support.delivery.composed import rows_of, send_due, typed
 from tests.support.servers.smtp import SmtpServer
 from tests.support.set_clock import SetClock
 

@@ -14,7 +14,7 @@ from filters.compose.drafting.formatting import formatted_html, html_part
 from filters.compose.models import OutgoingMessage
 from tapestry.compose.revision import is_same_version
 from tapestry.tables.delta.log import Tables
-from tests.support.composed import answer, put, rows_of, send_due, typed
+from tests.support.delivery.composed import answer, put, rows_of, send_due, typed
 from tests.support.servers.smtp import SmtpServer
 
 TEXT = "**Noon** at <b>my</b> place:\n\n- soup\n- salad\n\nSee https://x.org/menu\n-- \nAlice\n"

@@ -15,7 +15,7 @@ from filters.compose.sending import outbox
 from filters.inbox.models import MessageState
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, SECOND, to_datetime, to_instant
-from tests.support.composed import typed
+from tests.support.delivery.composed import typed
 from tests.support.servers.smtp import SmtpServer
 from tests.support.set_clock import SetClock
 

@@ -16,7 +16,7 @@ from tapestry.compose.transmission import Transmission
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.thread import thread
-from tests.support.composed import MINE, answer, put, rows_of, send_due, typed
+from tests.support.delivery.composed import MINE, answer, put, rows_of, send_due, typed
 from tests.support.servers.smtp import SmtpServer
 
 

@@ -21,9 +21,9 @@ from tapestry.servers.account import ConnectionLostError, RefusedError
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.thread import thread
-from tests.support.composed import MINE, answer, put, rows_of, send_due, typed
+from tests.support.delivery.composed import MINE, answer, put, rows_of, send_due, typed
+from tests.support.faults.set_asides import Planted
 from tests.support.servers.smtp import SmtpServer
-from tests.support.set_asides import Planted
 from tests.support.set_clock import SetClock
 
 

@@ -13,7 +13,7 @@ from filters.people.models import User
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.composed import send_due, typed
+from tests.support.delivery.composed import send_due, typed
 from tests.support.servers.smtp import SmtpServer
 
 

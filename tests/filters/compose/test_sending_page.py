@@ -19,9 +19,9 @@ from filters.sources.models import Source
 from tapestry.servers.discovery import providers
 from tapestry.servers.discovery.discover import Discovered
 from tapestry.servers.discovery.server_settings import ServerSettings
-from tests.support.composed import send_due, typed
+from tests.support.delivery.composed import send_due, typed
+from tests.support.delivery.unusable_addresses import UNUSABLE
 from tests.support.servers.smtp import SmtpServer, running_smtp
-from tests.support.unusable_addresses import UNUSABLE
 
 SignIn = Callable[[User], Client]
 

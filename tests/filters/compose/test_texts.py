@@ -12,8 +12,8 @@ from filters.compose.models import OutgoingMessage, Signature, Template
 from filters.delivery.models import Address
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
-from tests.support.composed import fields, typed
-from tests.support.pages import Browser
+from tests.support.browser.pages import Browser
+from tests.support.delivery.composed import fields, typed
 
 SIGNATURE = {"email": "alice@example.org", "text": "Alice\r\nRoom 7 \r\n"}
 

@@ -19,8 +19,8 @@ from filters.people.models import User
 from filters.site.settings.budgets import read_budgets
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.composed import LETTER, fields, public, put, typed
-from tests.support.unusable_addresses import UNUSABLE
+from tests.support.delivery.composed import LETTER, fields, public, put, typed
+from tests.support.delivery.unusable_addresses import UNUSABLE
 
 SignIn = Callable[[User], Client]
 

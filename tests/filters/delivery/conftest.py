@@ -14,7 +14,7 @@ from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
-from tests.support.recorded_way import MakeDestination, Recorder, Store, change_way
+from tests.support.delivery.recorded_way import MakeDestination, Recorder, Store, change_way
 
 
 @pytest.fixture

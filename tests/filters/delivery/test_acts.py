@@ -18,7 +18,7 @@ from filters.inbox.models import Match, Mute
 from filters.people.models import User
 from filters.reading.models import OutboxAnnotation
 from filters.site.work.crypto import opaque_keys
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
 
 SignIn = Callable[[User], Client]
 

@@ -17,8 +17,8 @@ from filters.runs.models import ReleaseCounter
 from filters.runs.store.release import release
 from filters.runs.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, wall_clock
-from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.turn import fresh, turn
 
 
 def test_every_match_is_delivered_once(

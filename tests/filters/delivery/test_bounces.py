@@ -20,8 +20,8 @@ from filters.runs.store.release import release
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.tables.delta.log import Tables
+from tests.support.delivery.recorded_way import Store
 from tests.support.paths import TESTS
-from tests.support.recorded_way import Store
 from tests.support.servers.smtp import SmtpServer
 
 FIXTURES = TESTS / "fixtures" / "deliver" / "bounces"

@@ -25,8 +25,8 @@ from tapestry.core.message import Message
 from tapestry.run.unproven import Turns
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import MakeDestination, Recorder, Store, change_way
+from tests.support.delivery.recorded_way import MakeDestination, Recorder, Store, change_way
+from tests.support.delivery.turn import fresh, turn
 from tests.support.servers.smtp import SmtpServer
 from tests.support.set_clock import SetClock
 

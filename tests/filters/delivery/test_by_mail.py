@@ -21,10 +21,10 @@ from tapestry.core.message import Annotation, Message
 from tapestry.deliver.batch import Outcome
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
-from tests.support.delivery_turn import turn_of_mail
-from tests.support.recorded_way import MakeDestination, Store
+from tests.support.delivery.recorded_way import MakeDestination, Store
+from tests.support.delivery.turn import turn_of_mail
+from tests.support.faults.set_asides import Planted
 from tests.support.servers.smtp import SmtpServer
-from tests.support.set_asides import Planted
 
 
 def test_a_digest_is_one_mail_for_all_that_was_released(

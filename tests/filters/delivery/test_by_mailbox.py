@@ -26,7 +26,7 @@ from tapestry.deliver.ways import mailbox as way
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 
 pytestmark = pytest.mark.live

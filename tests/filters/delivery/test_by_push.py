@@ -22,8 +22,8 @@ from filters.inbox.counts import sidebar
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.errors import TapestryError
-from tests.support.delivery_turn import turn
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
+from tests.support.delivery.turn import turn
 from tests.support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 from tests.support.servers.push_service import Browser, vapid_claims
 

@@ -26,10 +26,10 @@ from tapestry import settings as own_settings
 from tapestry.core.clock import HOUR, format_instant, parse_instant, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.signature import make_secret
-from tests.support.delivery_turn import turn
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
+from tests.support.delivery.turn import turn
+from tests.support.delivery.webhook_receiver import verify
 from tests.support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
-from tests.support.webhook_receiver import verify
 
 SECRET = make_secret()
 

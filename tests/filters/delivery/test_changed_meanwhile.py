@@ -17,7 +17,7 @@ from filters.site.work.crypto.encryption import encrypt
 from filters.site.work.parts.services import data as data_directory
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError
-from tests.support.delivery_turn import fresh
+from tests.support.delivery.turn import fresh
 
 PLACE = {"host": "imap.example.org", "port": 993, "security": "tls", "user": "al"}
 

@@ -20,8 +20,8 @@ from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.deliver.batch import Batch, Outcome
-from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.turn import fresh, turn
 
 
 def test_two_workers_never_hold_one_destination(

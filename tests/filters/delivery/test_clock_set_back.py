@@ -12,9 +12,9 @@ from filters.people.models import User
 from filters.runs.models import Clock, Heartbeat
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, parse_instant
 from tapestry.deliver.batch import Outcome
-from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store, change_way
-from tests.support.set_asides import Planted
+from tests.support.delivery.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.turn import fresh, turn
+from tests.support.faults.set_asides import Planted
 from tests.support.set_clock import SetClock
 
 AHEAD = 5 * HOUR

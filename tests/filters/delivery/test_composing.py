@@ -22,10 +22,10 @@ from filters.site.work.parts import services
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.http.signature import make_secret
 from tapestry.deliver.ways import digest, feed, push, webhook
-from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store
+from tests.support.delivery.recorded_way import Recorder, Store
+from tests.support.delivery.turn import fresh, turn
+from tests.support.faults.set_asides import Planted
 from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
-from tests.support.set_asides import Planted
 
 FOUND = tuple(
     DeliveredMatch(n, "insert", 1, "jones", "", msgid, "public", f"About {msgid}", "", "", 0, 0)

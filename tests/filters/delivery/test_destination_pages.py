@@ -21,7 +21,7 @@ from filters.runs.store import subscriptions
 from filters.site.settings.budgets import read_budgets
 from filters.sources.models import Trial
 from tapestry.core.clock import HOUR, wall_clock
-from tests.support.unusable_addresses import UNUSABLE
+from tests.support.delivery.unusable_addresses import UNUSABLE
 
 SignIn = Callable[[User], Client]
 

@@ -16,8 +16,8 @@ from filters.reading.annotations.outbox import append_outbox
 from tapestry.core.clock import DAY, to_datetime, wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.filters.authoring.test_ready_made import answer, send
-from tests.support.calendar_file import events_of
-from tests.support.live_filters import run
+from tests.support.formats.calendar_file import events_of
+from tests.support.lists.live_filters import run
 
 SignIn = Callable[[User], Client]
 

@@ -16,7 +16,7 @@ from filters.delivery.ways import forward
 from filters.people.models import User
 from filters.runs.store.release import release
 from filters.site.settings.email_url import email_settings
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
 from tests.support.servers.smtp import SmtpServer
 
 UTF8 = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n"

@@ -19,7 +19,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from filters.inbox.models import Card, Match, Mute
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
 
 SignIn = Callable[[User], Client]
 

@@ -14,8 +14,8 @@ from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.batch import Outcome
-from tests.support.delivery_turn import turn_of_mail
-from tests.support.recorded_way import MakeDestination, Store
+from tests.support.delivery.recorded_way import MakeDestination, Store
+from tests.support.delivery.turn import turn_of_mail
 from tests.support.servers.smtp import SmtpServer
 
 

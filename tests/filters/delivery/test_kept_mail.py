@@ -14,7 +14,7 @@ from filters.delivery.models import Address, Destination, KeptMail
 from filters.people.models import User
 from filters.site.work.crypto.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
-from tests.support.process_memory import forget_tries
+from tests.support.processes.process_memory import forget_tries
 
 DIGEST = (
     b"Message-ID: <d@x>\r\nSubject: 3 new\r\nMIME-Version: 1.0\r\n"

@@ -17,7 +17,7 @@ from filters.sources.accounts.credentials import keep_secret
 from filters.sources.both_ways.delivery_folders import delivery_parents
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
-from tests.support.recorded_way import Recorder, change_way
+from tests.support.delivery.recorded_way import Recorder, change_way
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 
 SignIn = Callable[[User], Client]

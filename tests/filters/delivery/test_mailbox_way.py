@@ -29,7 +29,7 @@ from tapestry.core.message import Annotation
 from tapestry.ingest.ingest_batch import Tally
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations
-from tests.support.live_filters import SCORE
+from tests.support.lists.live_filters import SCORE
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

@@ -14,7 +14,7 @@ from filters.people.models import User
 from filters.site.management.commands import matches
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
 
 Lines = Callable[..., list[dict[str, object]]]
 

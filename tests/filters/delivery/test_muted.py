@@ -9,7 +9,7 @@ from django.test import Client
 from filters.authoring.models import Filter
 from filters.inbox.models import Mute
 from filters.people.models import User
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
 
 SignIn = Callable[[User], Client]
 

@@ -24,8 +24,8 @@ from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Outcome
 from tapestry.tables.delta.log import Tables, newest_instant
-from tests.support.delivery_turn import turn
-from tests.support.recorded_way import Recorder, Store
+from tests.support.delivery.recorded_way import Recorder, Store
+from tests.support.delivery.turn import turn
 
 
 @pytest.mark.usefixtures("engine")

@@ -18,8 +18,8 @@ from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.servers.imap import UNREADABLE, listed_folders
 from tapestry.tables.read.originals import Original
-from tests.support.delivery_turn import fresh
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
+from tests.support.delivery.turn import fresh
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
 pytestmark = pytest.mark.live

@@ -23,7 +23,7 @@ from filters.sources.tasks import run_trial
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
-from tests.support.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.recorded_way import Recorder, Store, change_way
 
 SignIn = Callable[[User], Client]
 

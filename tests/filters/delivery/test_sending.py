@@ -17,8 +17,8 @@ from filters.runs.store.release import release
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.timing.backoff import FEWEST, GIVE_UP
-from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.turn import fresh, turn
 
 
 def test_a_failure_is_repeated_as_the_same_delivery(

@@ -28,9 +28,9 @@ from tapestry.deliver.batch import DeliveredMatch, Outcome
 from tapestry.deliver.imap.bounce_mailbox import Place
 from tapestry.deliver.timing.backoff import GIVE_UP
 from tapestry.tables.delta.log import Tables
-from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store, change_way
-from tests.support.set_asides import Planted
+from tests.support.delivery.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.turn import fresh, turn
+from tests.support.faults.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

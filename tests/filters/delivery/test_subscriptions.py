@@ -11,8 +11,8 @@ from filters.people.models import User
 from filters.runs.store import subscriptions
 from filters.runs.store.release import release
 from tapestry.deliver.batch import Outcome
-from tests.support.delivery_turn import turn
-from tests.support.recorded_way import Recorder, Store
+from tests.support.delivery.recorded_way import Recorder, Store
+from tests.support.delivery.turn import turn
 
 
 @pytest.fixture

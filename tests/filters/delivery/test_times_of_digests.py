@@ -19,8 +19,8 @@ from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
-from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.recorded_way import Recorder, Store, change_way
+from tests.support.delivery.turn import fresh, turn
 
 SignIn = Callable[[User], Client]
 

@@ -19,9 +19,9 @@ from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.batch import DeliveredMatch, Outcome
-from tests.support.delivery_turn import fresh
-from tests.support.recorded_way import Recorder, Store
-from tests.support.set_asides import Planted
+from tests.support.delivery.recorded_way import Recorder, Store
+from tests.support.delivery.turn import fresh
+from tests.support.faults.set_asides import Planted
 
 SLOW = 0.35
 """Seconds that the mail server takes for a message, by the clock of these tests."""

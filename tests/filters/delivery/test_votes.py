@@ -18,8 +18,8 @@ from filters.reading.annotations.changes import said_by
 from filters.reading.annotations.outbox import append_outbox
 from tapestry.core.annotations import standing
 from tapestry.tables.delta.log import Tables
-from tests.support.races import race
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
+from tests.support.faults.races import race
 
 SignIn = Callable[[User], Client]
 

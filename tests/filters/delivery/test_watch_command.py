@@ -12,7 +12,7 @@ from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.site.management.commands import matches, watch
 from tapestry.core.errors import TapestryError
-from tests.support.recorded_way import Store
+from tests.support.delivery.recorded_way import Store
 
 TEXT = "from Jones"
 TQL = "m.sender_name HAS 'Jones' OR m.sender LIKE 'jones@%'"

@@ -24,9 +24,9 @@ from tapestry.core.processes.child_process import free_port, stop
 from tapestry.tables.delta.log import Tables
 from tests.filters.imap.conftest import Place, certify, connect
 from tests.filters.imap.test_reading import RAW, put
-from tests.support.listed_mail import find, installed
-from tests.support.site_parts import eventually
-from tests.support.terminal import Terminal
+from tests.support.lists.listed_mail import find, installed
+from tests.support.processes.site_parts import eventually
+from tests.support.processes.terminal import Terminal
 
 MBSYNC = """\
 IMAPAccount tapestry

@@ -28,8 +28,8 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tests.filters.imap.conftest import Program
-from tests.support.listed_mail import find, installed, letters
-from tests.support.tokens import ENDINGS, end_all
+from tests.support.answers.tokens import ENDINGS, end_all
+from tests.support.lists.listed_mail import find, installed, letters
 
 pytestmark = pytest.mark.live
 

@@ -13,8 +13,8 @@ from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 from tests.filters.imap.conftest import Program
 from tests.filters.imap.test_reading import put
-from tests.support.datadriven import Case, parse
-from tests.support.listed_mail import find, installed
+from tests.support.formats.datadriven import Case, parse
+from tests.support.lists.listed_mail import find, installed
 
 pytestmark = pytest.mark.live
 

@@ -24,7 +24,7 @@ from filters.inbox.triage.steps import Target
 from filters.people.models import User
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import installed
+from tests.support.lists.listed_mail import installed
 
 ACTS = ("done", "inbox", "star", "unstar", "read", "unread", "snooze", "unsnooze", "mute", "unmute")
 

@@ -23,8 +23,8 @@ from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.listed_mail import find, installed, letters
-from tests.support.triage import do, unread
+from tests.support.lists.listed_mail import find, installed, letters
+from tests.support.lists.triage import do, unread
 
 SignIn = Callable[[User], Client]
 

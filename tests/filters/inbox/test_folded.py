@@ -17,7 +17,7 @@ from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.filters.authoring.test_ready_made import send
-from tests.support.live_filters import run
+from tests.support.lists.live_filters import run
 
 SignIn = Callable[[User], Client]
 

@@ -19,7 +19,7 @@ from filters.runs import rounds
 from filters.runs.models import Import
 from tapestry.core.clock import DAY, HOUR, to_datetime, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import unfold
+from tests.support.lists.live_filters import unfold
 
 SignIn = Callable[[User], Client]
 

@@ -20,7 +20,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.live_filters import SCORE, arrive, install, left, listed, run
+from tests.support.lists.live_filters import SCORE, arrive, install, left, listed, run
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -20,7 +20,7 @@ from filters.people.models import User
 from filters.runs.store.schedule import replan
 from filters.site.work.db import batching
 from tapestry.core.clock import DAY, HOUR, wall_clock
-from tests.support.listed_mail import installed
+from tests.support.lists.listed_mail import installed
 
 
 def fill(user: User, chance: random.Random) -> None:

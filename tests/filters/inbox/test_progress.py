@@ -22,8 +22,8 @@ from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import advance_watermark
-from tests.support.live_filters import arrive
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
+from tests.support.lists.live_filters import arrive
 
 SignIn = Callable[[User], Client]
 

@@ -45,7 +45,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tests.filters.jmap.test_suite import listed
-from tests.support.listed_mail import find, installed
+from tests.support.lists.listed_mail import find, installed
 
 SCOPES = frozenset(("jmap", "drafts", "send"))
 

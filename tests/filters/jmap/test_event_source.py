@@ -16,8 +16,8 @@ from filters.jmap import views
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import Program
-from tests.support.listed_mail import find, installed, letters
-from tests.support.tokens import ENDINGS, end_all
+from tests.support.answers.tokens import ENDINGS, end_all
+from tests.support.lists.listed_mail import find, installed, letters
 
 
 @pytest.fixture

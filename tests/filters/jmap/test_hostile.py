@@ -16,7 +16,7 @@ from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import USING, Program
 from tests.filters.jmap.test_lists import put
-from tests.support.listed_mail import find, installed
+from tests.support.lists.listed_mail import find, installed
 
 Sign = Callable[..., Program]
 

@@ -13,7 +13,7 @@ from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import Program
 from tests.filters.jmap.test_lists import put, told
-from tests.support.composed import LETTER, send_due
+from tests.support.delivery.composed import LETTER, send_due
 from tests.support.servers.smtp import SmtpServer
 
 Sign = Callable[..., Program]

@@ -21,7 +21,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tests.filters.jmap.conftest import Program
-from tests.support.listed_mail import find, installed, letters
+from tests.support.lists.listed_mail import find, installed, letters
 
 Sign = Callable[..., Program]
 

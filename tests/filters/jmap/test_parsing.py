@@ -15,7 +15,7 @@ from filters.site.settings.budgets import read_budgets
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import Program
 from tests.filters.jmap.test_lists import RAW, put
-from tests.support.listed_mail import find, installed
+from tests.support.lists.listed_mail import find, installed
 
 Sign = Callable[..., Program]
 

@@ -18,8 +18,8 @@ from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import Program
-from tests.support.delivery_turn import turn
-from tests.support.listed_mail import find, installed, letters
+from tests.support.delivery.turn import turn
+from tests.support.lists.listed_mail import find, installed, letters
 from tests.support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 from tests.support.servers.push_service import Browser, vapid_claims
 

@@ -11,7 +11,7 @@ from filters.delivery.models import Address
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import Program
-from tests.support.listed_mail import find, installed, letters
+from tests.support.lists.listed_mail import find, installed, letters
 
 Sign = Callable[..., Program]
 

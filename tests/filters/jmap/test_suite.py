@@ -28,9 +28,9 @@ from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tests.filters.jmap import suite_mail
 from tests.filters.jmap.conftest import Program
-from tests.support.datadriven import Case
-from tests.support.datadriven import parse as cases_of
-from tests.support.listed_mail import find, installed
+from tests.support.formats.datadriven import Case
+from tests.support.formats.datadriven import parse as cases_of
+from tests.support.lists.listed_mail import find, installed
 from tests.support.paths import FIXTURES
 
 REQUESTS = FIXTURES / "jmap" / "requests.test"

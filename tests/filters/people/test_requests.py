@@ -10,7 +10,7 @@ from django.test import Client
 
 from filters.people.models import User
 from filters.people.requests import local_path
-from tests.support.second_factors import PASSWORD, code, give_app, give_password
+from tests.support.people.second_factors import PASSWORD, code, give_app, give_password
 
 SignIn = Callable[[User], Client]
 

@@ -33,10 +33,10 @@ from tapestry.run.unproven import Turns
 from tapestry.run.windows import own as own_windows
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support import oracle
-from tests.support.planted_faults import PlantedError, Victim, calls_for, name_of, planted
-from tests.support.planted_lane import MACHINERY
-from tests.support.set_asides import Planted
+from tests.support.faults.planted_faults import PlantedError, Victim, calls_for, name_of, planted
+from tests.support.faults.planted_lane import MACHINERY
+from tests.support.faults.set_asides import Planted
+from tests.support.oracle import queries as oracle
 
 WORD = "zyzzyva"
 TEXTS = {

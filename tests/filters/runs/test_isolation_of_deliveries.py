@@ -28,15 +28,15 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
-from tests.support.planted_faults import Victim
-from tests.support.planted_lane import PlantedLane
-from tests.support.planted_people import KEYS, WORD, at_once, is_planted, key_for, two_people
-from tests.support.recorded_way import Recorder, change_way
+from tests.support.delivery.recorded_way import Recorder, change_way
+from tests.support.delivery.ways import Place, example, is_mail
+from tests.support.faults.planted_faults import Victim
+from tests.support.faults.planted_lane import PlantedLane
+from tests.support.faults.planted_people import KEYS, WORD, at_once, is_planted, key_for, two_people
+from tests.support.faults.set_asides import Planted
 from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from tests.support.servers.push_service import Browser
 from tests.support.servers.smtp import SmtpServer
-from tests.support.set_asides import Planted
-from tests.support.ways import Place, example, is_mail
 
 MSGIDS = ("one", "two")
 

@@ -41,9 +41,9 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.ingest import unavailable
 from tapestry.tables.write.append import append_messages
-from tests.support.planted_faults import Victim
-from tests.support.planted_lane import PlantedLane
-from tests.support.planted_people import (
+from tests.support.faults.planted_faults import Victim
+from tests.support.faults.planted_lane import PlantedLane
+from tests.support.faults.planted_people import (
     KEYS,
     WORD,
     at_once,
@@ -52,10 +52,10 @@ from tests.support.planted_people import (
     msgids_of,
     two_people,
 )
+from tests.support.faults.set_asides import Planted
 from tests.support.servers.fake_servers import FakeNews, letter
 from tests.support.servers.http_recorder import LOOPBACK
 from tests.support.servers.smtp import SmtpServer
-from tests.support.set_asides import Planted
 
 pytestmark = pytest.mark.django_db
 

@@ -28,7 +28,7 @@ from tapestry.plan.engine import EngineStuckError, TooSlowError
 from tapestry.run.unproven import Turns
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.live_filters import unfold
+from tests.support.lists.live_filters import unfold
 
 pytestmark = pytest.mark.usefixtures("engine")
 

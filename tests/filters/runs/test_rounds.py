@@ -29,7 +29,7 @@ from tapestry.core.files.site_lock import site_lock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.live_filters import unfold
+from tests.support.lists.live_filters import unfold
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -18,7 +18,7 @@ from filters.sources.both_ways import acting
 from filters.sources.models import MailboxAct, Source
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.own_mailbox import Killer, come, content, mailbox_of
+from tests.support.people.own_mailbox import Killer, come, content, mailbox_of
 from tests.support.servers.dovecot import Dovecot
 
 pytestmark = pytest.mark.live

@@ -16,7 +16,7 @@ from filters.sources.models import Source, Trial
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.servers.discovery.discover import Discovered
 from tapestry.servers.discovery.server_settings import ServerSettings
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

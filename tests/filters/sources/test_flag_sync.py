@@ -24,7 +24,7 @@ from tapestry.core.annotations import standing
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.deliver.imap.flag_changes import Flags, merged
 from tapestry.tables.delta.log import Tables
-from tests.support.own_mailbox import Killer, come, content, mailbox_of
+from tests.support.people.own_mailbox import Killer, come, content, mailbox_of
 from tests.support.servers.dovecot import Dovecot
 
 pytestmark = pytest.mark.live

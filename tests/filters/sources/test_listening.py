@@ -17,7 +17,7 @@ from filters.site.work import set_aside
 from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
 from filters.sources.pull import listening
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,7 +12,7 @@ from filters.people.models import User
 from filters.sources import tasks
 from filters.sources.models import Folder, Source
 from tapestry.tables.delta.log import Tables
-from tests.support.publishers import let_publish
+from tests.support.people.publishers import let_publish
 from tests.support.servers.inn import PASSWORD, USER, Inn
 
 SignIn = Callable[[User], Client]

@@ -13,7 +13,7 @@ from filters.people.models import User
 from filters.sources import tasks
 from filters.sources.models import Source
 from tapestry.tables.delta.log import Tables
-from tests.support.publishers import let_publish
+from tests.support.people.publishers import let_publish
 from tests.support.servers.fake_servers import FakeNews, letter
 
 SignIn = Callable[[User], Client]

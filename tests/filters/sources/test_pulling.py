@@ -30,9 +30,9 @@ from tapestry.ingest import pull as pull_account
 from tapestry.ingest.pull import FolderReport
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import Receipt
-from tests.support.publishers import let_publish
+from tests.support.faults.set_asides import Planted
+from tests.support.people.publishers import let_publish
 from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
-from tests.support.set_asides import Planted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

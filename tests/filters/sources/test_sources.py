@@ -20,7 +20,7 @@ from filters.sources.writing import try_out
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.servers.account import Account
 from tapestry.tables.delta.log import Tables
-from tests.support.publishers import let_publish
+from tests.support.people.publishers import let_publish
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 
 SignIn = Callable[[User], Client]

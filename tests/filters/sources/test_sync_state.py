@@ -15,7 +15,7 @@ from filters.sources.pull.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.ingest import unavailable
 from tapestry.tables.delta.log import Tables
-from tests.support.publishers import let_publish
+from tests.support.people.publishers import let_publish
 from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -17,8 +17,8 @@ from filters.sources import tasks, writing
 from filters.sources.accounts import trials
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
-from tests.support.publishers import let_publish
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
+from tests.support.people.publishers import let_publish
 
 SignIn = Callable[[User], Client]
 

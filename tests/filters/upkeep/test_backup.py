@@ -16,8 +16,8 @@ import pytest
 from filters.site.work.restoring import LATER
 from filters.upkeep.backup import DRAFT
 from tapestry.core.clock import HOUR, wall_clock
-from tests.support import backed_up
-from tests.support.stored_world import BATCH, ended, expected, run, start, told
+from tests.support.faults import backed_up
+from tests.support.faults.stored_world import BATCH, ended, expected, run, start, told
 
 Begin = Callable[..., subprocess.Popen[str]]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from filters.upkeep.backup import DRAFT
-from tests.support.stored_world import ended, run
+from tests.support.faults.stored_world import ended, run
 
 pytestmark = pytest.mark.sqlite
 

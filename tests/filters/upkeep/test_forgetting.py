@@ -54,7 +54,7 @@ from tapestry.tables.forget.forget import forget as forget_rows
 from tapestry.tables.read.messages import annotations_on, message
 from tapestry.tables.write.append import Receipt, append_annotations, append_messages
 from tests.filters.jmap.conftest import Program
-from tests.support.live_filters import arrive, vote
+from tests.support.lists.live_filters import arrive, vote
 
 EVERYBODY = ("public", "user:alice", "group:parc")
 

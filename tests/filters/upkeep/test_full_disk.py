@@ -29,7 +29,7 @@ from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact
-from tests.support.publishers import let_publish
+from tests.support.people.publishers import let_publish
 from tests.support.servers.fake_servers import FakeNews
 
 FULL = "The disk of this site is full."

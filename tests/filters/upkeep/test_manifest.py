@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from filters.site.management.commands.restore import Command
 from filters.upkeep.manifest import MANIFEST, Manifest, read_manifest
 from tapestry.core.errors import TapestryError
-from tests.support.stored_world import run
+from tests.support.faults.stored_world import run
 
 ROWS = "tables/messages/0.parquet"
 CONTENTS = {"db.sqlite3": b"a database", "secret.key": b"a key", ROWS: b"rows"}

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.power_loss import Disk, Record, read_records, recording
-from tests.support.preloaded import build
-from tests.support.stored_world import BATCH, ended, expected, run, start
+from tests.support.faults.power_loss import Disk, Record, read_records, recording
+from tests.support.faults.stored_world import BATCH, ended, expected, run, start
+from tests.support.processes.preloaded import build
 
 pytestmark = pytest.mark.sqlite
 

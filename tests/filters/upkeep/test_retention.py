@@ -17,7 +17,7 @@ from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import message
 from tapestry.tables.write.append import append_messages
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 from tests.support.set_clock import SetClock
 
 KEPT = DAY

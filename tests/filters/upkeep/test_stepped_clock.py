@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stepped_clock import SteppedClock
-from tests.support.stored_world import BATCH, ended, expected, start
+from tests.support.faults.stored_world import BATCH, ended, expected, start
+from tests.support.processes.stepped_clock import SteppedClock
 
 pytestmark = pytest.mark.sqlite
 

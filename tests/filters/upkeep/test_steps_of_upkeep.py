@@ -15,7 +15,7 @@ from filters.upkeep.forgetting import forget, forget_old
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import forget as forgetting_of_rows
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 
 def test_upkeep_removes_what_is_old(delivered: Tables, monkeypatch, settings: Any) -> None:

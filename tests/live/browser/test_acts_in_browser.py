@@ -10,9 +10,9 @@ from filters.inbox.models import MessageState
 from filters.people.models import User
 from filters.sources.models import Source
 from tapestry.tables.delta.log import Tables
-from tests.support.browsing import open_as
-from tests.support.every_page import faults_of_view
-from tests.support.listed_mail import find, letters
+from tests.support.browser.browsing import open_as
+from tests.support.browser.every_page import faults_of_view
+from tests.support.lists.listed_mail import find, letters
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -25,11 +25,11 @@ from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
 from filters.sources.pull.pulling import pull
 from tapestry.tables.delta.log import Tables
-from tests.support.composed import put, send_due
-from tests.support.contrast import too_faint
+from tests.support.browser.contrast import too_faint
+from tests.support.browser.every_page import faults_of_view
+from tests.support.browser.page_errors import page_errors
+from tests.support.delivery.composed import put, send_due
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.every_page import faults_of_view
-from tests.support.page_errors import page_errors
 from tests.support.servers.dovecot import (
     PASSWORD,
     PASSWORD_ABROAD,

@@ -6,7 +6,7 @@ import pytest
 
 from filters.inbox.models import Card, Match
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.browsing import open_as
+from tests.support.browser.browsing import open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

@@ -13,7 +13,7 @@ from filters.site.work.parts import services
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import open_as
+from tests.support.browser.browsing import open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 

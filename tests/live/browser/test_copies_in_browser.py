@@ -9,8 +9,8 @@ from playwright.sync_api import Locator, Page, expect
 from filters.inbox.models import MessageState, Mute
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
-from tests.support.browsing import open_as
-from tests.support.listed_mail import find, installed, letters
+from tests.support.browser.browsing import open_as
+from tests.support.lists.listed_mail import find, installed, letters
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

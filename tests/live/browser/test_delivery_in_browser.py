@@ -18,8 +18,8 @@ from filters.runs.store.release import release
 from filters.sources.accounts import trials
 from filters.sources.tasks import run_trial
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.browsing import open_as
-from tests.support.page_errors import page_errors
+from tests.support.browser.browsing import open_as
+from tests.support.browser.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

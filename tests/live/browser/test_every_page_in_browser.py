@@ -23,16 +23,16 @@ from filters.sources.models import Folder, Pull, Source
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
-from tests.support.account_pages import (
+from tests.support.answers.account_pages import (
     EXPIRED,
     confirm_session,
     give_account_things,
     pages_of_strangers,
 )
-from tests.support.browsing import open_signed_in, sign_in
-from tests.support.every_address import PARAMETER, every_address
-from tests.support.every_page import DESK, Watch, faults_of_view
-from tests.support.second_factors import give_app
+from tests.support.answers.every_address import PARAMETER, every_address
+from tests.support.browser.browsing import open_signed_in, sign_in
+from tests.support.browser.every_page import DESK, Watch, faults_of_view
+from tests.support.people.second_factors import give_app
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Error, Page, expect
 
 from filters.delivery.models import Destination, Feed
-from tests.support.browsing import open_as
+from tests.support.browser.browsing import open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

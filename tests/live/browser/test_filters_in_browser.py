@@ -17,9 +17,9 @@ from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
-from tests.support.contrast import too_faint
+from tests.support.browser.contrast import too_faint
+from tests.support.browser.page_errors import page_errors
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -8,8 +8,8 @@ from filters.authoring.models import Filter
 from filters.delivery.mail.kept import keep
 from filters.delivery.models import KeptMail
 from filters.people.models import User
-from tests.support.browsing import open_signed_in
-from tests.support.page_errors import LEFT
+from tests.support.browser.browsing import open_signed_in
+from tests.support.browser.page_errors import LEFT
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

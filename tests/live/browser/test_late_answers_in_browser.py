@@ -9,8 +9,8 @@ from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import find, installed, letters
-from tests.support.listed_page import LateAnswer, open_list, open_row, row
+from tests.support.browser.listed_page import LateAnswer, open_list, open_row, row
+from tests.support.lists.listed_mail import find, installed, letters
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -18,10 +18,10 @@ from tapestry.ingest.parse import parse
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
-from tests.support.accessibility import faults
-from tests.support.browsing import open_as
-from tests.support.contrast import too_faint
-from tests.support.every_page import Watch
+from tests.support.browser.accessibility import faults
+from tests.support.browser.browsing import open_as
+from tests.support.browser.contrast import too_faint
+from tests.support.browser.every_page import Watch
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

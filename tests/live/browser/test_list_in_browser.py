@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from filters.authoring.models import Filter
 from filters.inbox.models import Card, Match
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.browsing import open_as, sign_in
+from tests.support.browser.browsing import open_as, sign_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

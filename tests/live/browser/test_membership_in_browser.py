@@ -24,8 +24,8 @@ from filters.site.work.parts import services
 from tapestry.celery import app
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import assert_fits, end_session, open_signed_in, sign_in
-from tests.support.page_errors import page_errors
+from tests.support.browser.browsing import assert_fits, end_session, open_signed_in, sign_in
+from tests.support.browser.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

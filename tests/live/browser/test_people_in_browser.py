@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from filters.people.models import Passkey, User
-from tests.support.browsing import assert_fits, end_session, open_signed_in, sign_in
-from tests.support.page_errors import page_errors
+from tests.support.browser.browsing import assert_fits, end_session, open_signed_in, sign_in
+from tests.support.browser.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

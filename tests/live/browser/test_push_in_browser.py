@@ -24,8 +24,8 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import open_as
-from tests.support.page_errors import page_errors
+from tests.support.browser.browsing import open_as
+from tests.support.browser.page_errors import page_errors
 from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from tests.support.servers.push_service import Browser
 

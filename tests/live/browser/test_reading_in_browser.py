@@ -12,8 +12,8 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import open_as
-from tests.support.contrast import too_faint
+from tests.support.browser.browsing import open_as
+from tests.support.browser.contrast import too_faint
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 

@@ -15,7 +15,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import cards, same_message_id
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import open_as
+from tests.support.browser.browsing import open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

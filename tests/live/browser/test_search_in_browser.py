@@ -21,8 +21,8 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.browser.page_errors import page_errors
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

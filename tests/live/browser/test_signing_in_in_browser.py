@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from filters.people.models import User
-from tests.support.browsing import assert_fits, end_session, open_signed_in, sign_in
+from tests.support.browser.browsing import assert_fits, end_session, open_signed_in, sign_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

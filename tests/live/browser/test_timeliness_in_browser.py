@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from filters.authoring.models import Filter
 from filters.people.models import User
-from tests.support.browsing import assert_fits, open_as
+from tests.support.browser.browsing import assert_fits, open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

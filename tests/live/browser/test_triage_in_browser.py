@@ -9,10 +9,10 @@ from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.contrast import too_faint
-from tests.support.listed_mail import find, installed, letters
-from tests.support.listed_page import open_list, row
-from tests.support.page_errors import page_errors
+from tests.support.browser.contrast import too_faint
+from tests.support.browser.listed_page import open_list, row
+from tests.support.browser.page_errors import page_errors
+from tests.support.lists.listed_mail import find, installed, letters
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

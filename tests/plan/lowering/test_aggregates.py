@@ -10,8 +10,8 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
-from tests.support import oracle
 from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.oracle import queries as oracle
 
 SECOND = 1_000_000
 VOTES = "IN annotations: a.msgid = m.msgid"

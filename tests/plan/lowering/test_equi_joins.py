@@ -19,7 +19,7 @@ from tapestry.plan.lowering.top_k import can_sweep
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.run.execute import Subscription, signature_groups
-from tests.support.datadriven import parse
+from tests.support.formats.datadriven import parse
 from tests.support.generators import random_worlds
 from tests.support.paths import FIXTURES
 

@@ -13,8 +13,8 @@ from tapestry.plan.relation import OUTPUT, KeyLookup, Near, View
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.rows import to_arrow
-from tests.support import datadriven
 from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.formats import datadriven
 from tests.support.paths import FIXTURES
 
 NOW = 1000 * WEEK

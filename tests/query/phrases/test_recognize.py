@@ -8,7 +8,7 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import canonical_phrase, recognize
 from tapestry.query.tree.printer import print_sql, print_tql
-from tests.support import datadriven as fixtures
+from tests.support.formats import datadriven as fixtures
 from tests.support.generators import random_filters
 from tests.support.paths import FIXTURES
 

@@ -11,7 +11,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree.printer import print_tql
-from tests.support import datadriven as fixtures
+from tests.support.formats import datadriven as fixtures
 from tests.support.paths import FIXTURES
 
 REQUESTS = FIXTURES / "query" / "phrases" / "requests.test"

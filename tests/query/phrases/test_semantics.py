@@ -10,7 +10,7 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import recognize
 from tapestry.query.tree.printer import print_tql
-from tests.support.oracle import Oracle
+from tests.support.oracle.queries import Oracle
 
 NOW = 100 * WEEK
 TERRY = Context(owner="terry", addresses=("terry@parc.com", "terry@home.org"))

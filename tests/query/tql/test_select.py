@@ -6,8 +6,8 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tests.support.campaigns import campaigns
 from tests.support.generators.rows import AUDIENCES, LAST, data
-from tests.support.oracle import Oracle
-from tests.support.standing import stands
+from tests.support.oracle.queries import Oracle
+from tests.support.oracle.standing import stands
 
 VOTES = "FROM messages m JOIN annotations a ON a.msgid = m.msgid"
 SELECTS = [

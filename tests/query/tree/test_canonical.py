@@ -9,9 +9,9 @@ from tapestry.query.phrases.recognize import recognize
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
-from tests.support import oracle
 from tests.support.campaigns import campaigns
 from tests.support.generators import random_filters, random_worlds
+from tests.support.oracle import queries as oracle
 
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
 

@@ -20,7 +20,7 @@ from filters.people.models import Export, Passkey, User
 from filters.people.second_factor.views import CONFIRMED_AT
 from filters.site.work.crypto import opaque_keys
 from tapestry.core.clock import wall_clock
-from tests.support.second_factors import PASSWORD, give_app
+from tests.support.people.second_factors import PASSWORD, give_app
 
 EXPIRED = ("/sign-up/expired/", "/forgot/expired/expired/", "/act/vote/expired/")
 """Pages of links that work no longer; their status is 404."""

@@ -26,10 +26,10 @@ from filters.inbox.search import searches
 from filters.inbox.search.reading import read_search
 from filters.people.models import User
 from filters.site.work.crypto import arrival_tokens
-from tests.support.every_address import every_address
-from tests.support.imap_answers import told_by_imap
-from tests.support.jmap_answers import told_by_jmap
-from tests.support.two_worlds import FILTERS, Site
+from tests.support.answers.every_address import every_address
+from tests.support.answers.imap_answers import told_by_imap
+from tests.support.answers.jmap_answers import told_by_jmap
+from tests.support.answers.two_worlds import FILTERS, Site
 
 MSGIDS = (
     *("plan@x", "lunch@x", "for-carol@x", "for-staff@x", "reply@x", "last@x"),

@@ -32,8 +32,8 @@ from tapestry.core.message import Annotation, Message
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
 from tapestry.tables.write.compact import compact
-from tests.support.delivery_turn import turn
-from tests.support.ways import is_mail
+from tests.support.delivery.turn import turn
+from tests.support.delivery.ways import is_mail
 
 SECRET = "SECRET"
 BEGIN = 1_900_000_000_000_000

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, Request
 
-from tests.support.contrast import too_faint
-from tests.support.page_errors import page_errors
+from tests.support.browser.contrast import too_faint
+from tests.support.browser.page_errors import page_errors
 
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support.browsing import open_as
+from tests.support.browser.browsing import open_as
 
 if TYPE_CHECKING:
     from playwright.sync_api import APIResponse, Browser, Locator, Page, Route

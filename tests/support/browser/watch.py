@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.support.page_errors import LEFT
+from tests.support.browser.page_errors import LEFT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,11 +19,11 @@ from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
+from tests.support.delivery.ways import Place, example
 from tests.support.servers.cutting_proxy import CuttingProxy
 from tests.support.servers.http_recorder import Recorder
 from tests.support.servers.push_service import Browser
 from tests.support.servers.smtp import SmtpServer
-from tests.support.ways import Place, example
 
 NAMES = ("ann", "bob")
 FILTERS = ("kept", "live")

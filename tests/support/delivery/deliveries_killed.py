@@ -20,9 +20,9 @@ from django.db import connection
 from django.db.models import F, Q
 
 from filters.inbox.models import Match, is_due
-from tests.support.delivered_people import People, Servers
-from tests.support.deliveries_received import servable
-from tests.support.delivery_workers import OF_BEAT, STEPS
+from tests.support.delivery.delivered_people import People, Servers
+from tests.support.delivery.deliveries_received import servable
+from tests.support.delivery.workers import OF_BEAT, STEPS
 from tests.support.paths import ROOT
 from tests.support.servers.http_recorder import LOOPBACK, Reply
 
@@ -118,7 +118,7 @@ def running_workers(servers: Servers, log: Path, fault: str = "") -> Iterator[Wo
     database = str(connection.settings_dict["NAME"])
     with log.open("wb") as words:
         program = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.delivery_workers", database],
+            [sys.executable, "-m", "tests.support.delivery.workers", database],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,

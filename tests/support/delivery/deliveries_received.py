@@ -19,7 +19,7 @@ from filters.authoring.models import Filter
 from filters.delivery.models import Destination
 from filters.inbox.models import Match
 from tapestry.core.delivery_header import DELIVERY_HEADER
-from tests.support.delivered_people import People
+from tests.support.delivery.delivered_people import People
 
 NAME = re.compile(r"(?:plain|later|never-early|never-muted|never-secret)-\d{5}-x")
 SHOWN = 25

@@ -14,7 +14,7 @@ from django.test import Client
 from filters.authoring.models import Filter
 from filters.delivery.models import Feed
 from filters.inbox.models import Match
-from tests.support.deliveries_received import Key, stream_differences
+from tests.support.delivery.deliveries_received import Key, stream_differences
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 MOST = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tests.support.oracle import Data
+from tests.support.oracle.queries import Data
 
 
 def share(visible: Data, one: str | None, other: str | None) -> Fraction | None:

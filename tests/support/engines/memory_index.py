@@ -9,9 +9,9 @@ from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.tables.rows import arrow_schema
-from tests.support.oracle_values import cell
-from tests.support.standing import retracted
-from tests.support.threads import rows_of
+from tests.support.oracle.standing import retracted
+from tests.support.oracle.threads import rows_of
+from tests.support.oracle.values import cell
 
 
 class NaiveLookup:

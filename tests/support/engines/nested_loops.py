@@ -16,9 +16,9 @@ from tests.support.engines import folds
 from tests.support.engines.agreement import share
 from tests.support.engines.sequences import comes, of_the_last, stands_in
 from tests.support.engines.window_functions import is_test, passes, pushed
-from tests.support.oracle import Data
-from tests.support.oracle_values import Row, cell, compare, has, like, received, some
-from tests.support.standing import stands
+from tests.support.oracle.queries import Data
+from tests.support.oracle.standing import stands
+from tests.support.oracle.values import Row, cell, compare, has, like, received, some
 
 
 def answer(query: n.CheckedQuery, data: Data, audiences: Collection[str], t: int) -> set[str]:

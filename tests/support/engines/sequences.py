@@ -10,8 +10,8 @@ from itertools import product
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
-from tests.support.oracle import Data, walk
-from tests.support.oracle_values import Row, cell
+from tests.support.oracle.queries import Data, walk
+from tests.support.oracle.values import Row, cell
 
 Holds = Callable[[n.Condition, dict[str, Row]], bool | None]
 Bound = dict[str, list[Row]]

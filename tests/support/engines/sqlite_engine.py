@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 from tapestry.embedded.dialect import sqlite_sql
 from tapestry.plan.relation import Statement
-from tests.support.oracle_values import cell, without_accents
-from tests.support.standing import retracted
-from tests.support.threads import rows_of
+from tests.support.oracle.standing import retracted
+from tests.support.oracle.threads import rows_of
+from tests.support.oracle.values import cell, without_accents
 
 
 def matches(value, regex):

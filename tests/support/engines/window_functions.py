@@ -12,8 +12,8 @@ from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RELATIVE_RANKS
 from tests.support.engines import folds
-from tests.support.oracle import Data, walk
-from tests.support.oracle_values import Row, cell, some
+from tests.support.oracle.queries import Data, walk
+from tests.support.oracle.values import Row, cell, some
 
 Holds = Callable[[n.Condition, dict[str, Row]], bool | None]
 Value = Callable[[n.Term, dict[str, Row]], object]

@@ -24,14 +24,14 @@ from tapestry.tables.read.find import by_time
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import Cursor, advance_watermark, append_messages, cursor_of
 from tapestry.tables.write.compact import compact, compact_small_files
-from tests.support.append_steps import STEPS, acting_after
 from tests.support.clocks import FileClock
+from tests.support.faults.append_steps import STEPS, acting_after
 
 MESSAGES, BATCH = 20, 4
 FAULTS = ("die", "die", "full disk", "clock steps back", "killed", "runner killed")
 
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["tests.support.append_faults"])
+processes.set_forkserver_preload(["tests.support.faults.append_faults"])
 
 
 def die():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.stored_world import BATCH, ended, expected, run, told
+from tests.support.faults.stored_world import BATCH, ended, expected, run, told
 
 BACKUPS = 2
 FOR_EVER = 10**9

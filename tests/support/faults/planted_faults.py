@@ -22,7 +22,7 @@ from django.db.models import Model
 from tapestry.core.program_version import program_version
 from tapestry.query.phrases.grammar import grammar
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 PRODUCT = tuple(f"{ROOT / package}/" for package in ("tapestry", "filters"))
 MOST = 300
 """Elements of a collection that are looked at."""

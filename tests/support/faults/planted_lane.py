@@ -15,7 +15,7 @@ from pathlib import Path
 from django.db import transaction
 
 from filters.site.work import set_aside
-from tests.support.planted_faults import Victim, calls_for, name_of, planted
+from tests.support.faults.planted_faults import Victim, calls_for, name_of, planted
 
 MACHINERY = (
     "tapestry/run/limits/isolation.py",

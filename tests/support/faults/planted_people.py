@@ -8,7 +8,7 @@ import pytest
 
 from filters.people.models import User
 from filters.site.work.parts import services
-from tests.support.planted_faults import PlantedError
+from tests.support.faults.planted_faults import PlantedError
 
 WORD = "zyzzyva"
 """Stands in all that is the victim's, and in nothing else."""

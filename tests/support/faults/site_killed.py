@@ -21,11 +21,11 @@ from pathlib import Path
 
 from filters.site.work.parts import spark_restart
 from filters.site.work.parts.addresses import REMOTES
+from tests.support.processes.site_parts import eventually, kind_of, processes_of, wait_for_nobody
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 from tests.support.servers.inn import Inn
 from tests.support.servers.site import end, manage, start, wait_ready
 from tests.support.servers.smtp import SmtpServer
-from tests.support.site_parts import eventually, kind_of, processes_of, wait_for_nobody
 
 FOLDER, GROUP, PARENT = "INBOX/One", "comp.misc", "Found"
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid)"

@@ -1,9 +1,9 @@
 """A site whose mail comes from one source, run as a program: it can be backed up meanwhile.
 
-python tests/support/stored_world.py go-on 400   appends messages up to that one, and runs
+python tests/support/faults/stored_world.py go-on 400   appends messages up to that one, and runs
                                                  the filters after each batch
-python tests/support/stored_world.py tell        prints all messages and all matches
-python tests/support/stored_world.py look 400    tells, goes on, and tells again
+python tests/support/faults/stored_world.py tell        prints all messages and all matches
+python tests/support/faults/stored_world.py look 400    tells, goes on, and tells again
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-TESTS = Path(__file__).resolve().parent.parent
+TESTS = Path(__file__).resolve().parents[2]
 BATCH = 7
 FILTERS = {
     "jones": "from Jones",
@@ -29,7 +29,7 @@ def run(
     data: Path, *arguments: object, database: str = "", **environment: str
 ) -> subprocess.Popen[str]:
     """Run this program, or a command of manage.py if the first argument names one."""
-    from tests.support.forked import Forked
+    from tests.support.processes.forked import Forked
 
     return _begin(Forked, [], data, arguments, {"DATABASE_URL": database, **environment})
 

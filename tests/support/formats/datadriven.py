@@ -11,7 +11,7 @@ doubled ``----`` lines.  Lines that start with ``#`` before a case are comments.
 
 A test takes the fixture ``datadriven`` and calls ``datadriven(path, evaluate)``;
 ``pytest --rewrite`` writes the outputs found into the file instead of comparing them.
-The plugin is loaded by ``pytest_plugins = ["tests.support.datadriven"]`` in ``tests/conftest.py``.
+The plugin ``tests.support.formats.datadriven`` is loaded in ``tests/conftest.py``.
 """
 
 from __future__ import annotations

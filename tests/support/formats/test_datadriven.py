@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.datadriven import Case, check, parse, write
+from tests.support.formats.datadriven import Case, check, parse, write
 
 FILE = """\
 # Comments stay.

@@ -9,8 +9,8 @@ from tapestry.query.tree import nodes as n
 from tests.support.generators.rows import retractions
 from tests.support.generators.terms import column, conjoin, disjoin, integer, number, text
 from tests.support.generators.values import one_of, whole
-from tests.support.oracle import Data
-from tests.support.oracle_values import Row
+from tests.support.oracle.queries import Data
+from tests.support.oracle.values import Row
 
 PEOPLE = ("alice", "bob", "Joe")
 _MAIL = ("m0", "m1", "m2", "m3", "m4")

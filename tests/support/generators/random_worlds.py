@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tapestry.core.clock import BEGINNING, NEVER
 from tapestry.core.schema import MESSAGES
 from tapestry.query.tree import nodes as n
-from tests.support import oracle
 from tests.support.generators.random_filters import _Limits, _Writer, queries
 from tests.support.generators.rows import LAST, audiences, crowds, data, schedules
 from tests.support.generators.values import one_of
-from tests.support.oracle import Data
+from tests.support.oracle import queries as oracle
+from tests.support.oracle.queries import Data
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTION
 from tests.support.generators.values import one_of, whole
-from tests.support.oracle import Data
-from tests.support.oracle_values import Row
+from tests.support.oracle.queries import Data
+from tests.support.oracle.values import Row
 
 LAST = 12  # the newest ts of a table
 MSGIDS = tuple(f"m{i}" for i in range(8))

@@ -23,7 +23,7 @@ from hypothesis import reject
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
 from tests.support.engines import folds
-from tests.support.oracle_values import Row, cell, compare, has, like, some
+from tests.support.oracle.values import Row, cell, compare, has, like, some
 
 Data = dict[str, list[Row]]
 

@@ -10,7 +10,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.tables.delta.log import Tables
-from tests.support.oracle import Oracle
+from tests.support.oracle.queries import Oracle
 
 TEXTS = (
     "with no reply",

@@ -1,6 +1,6 @@
 """A process that has imported what is large, and forks a child for each program that is ordered.
 
-    python -m tests.support.fork_server FD      FD: a socket (SOCK_SEQPACKET) that orders come by
+    python -m tests.support.processes.fork_server FD   FD: a socket that orders come by
 
 It knows no settings, has the parser of phrases, and one thread.  A child has the directory,
 environment, arguments and files that its order names, runs the program as Python runs a script,

@@ -1,7 +1,7 @@
 """Programs in Python as processes of their own, that begin with what is large imported already.
 
-The process is a child of a process that forks (tests.support.fork_server); else all is as with
-`subprocess`.  Where a test is about the start of a process, or loads a library of C before it,
+The process is a child of one that forks (tests.support.processes.fork_server); else all is as
+with `subprocess`.  Where a test is about the start of a process, or loads a library of C before it,
 it starts Python itself.
 """
 
@@ -98,7 +98,7 @@ def _server() -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.fork_server", str(theirs.fileno())],
+            [sys.executable, "-m", "tests.support.processes.fork_server", str(theirs.fileno())],
             cwd=ROOT,
             env=os.environ | ONE_THREAD,
             pass_fds=[theirs.fileno()],

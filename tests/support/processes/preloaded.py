@@ -5,12 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.support.paths import TESTS
-
 
 def build(name: str, directory: Path) -> Path:
     """Compile a library of this directory; return it."""
     library = directory / f"{name}.so"
-    source = TESTS / "support" / f"{name}.c"
+    source = Path(__file__).with_name(f"{name}.c")
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     return library

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND
-from tests.support.preloaded import build
+from tests.support.processes.preloaded import build
 
 STEPS = (SECOND // 10, SECOND, 30 * SECOND, 10 * MINUTE, 2 * HOUR, 3 * DAY)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tapestry.core.processes.child_process import free_port
-from tests.support import forked
 from tests.support.paths import ROOT
+from tests.support.processes import forked
 
 
 @dataclass

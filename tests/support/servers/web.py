@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tapestry.core.processes.child_process import free_port
-from tests.support import forked
 from tests.support.paths import ROOT
+from tests.support.processes import forked
 
 LARGE = 8 * 1024 * 1024
 """Bytes: more than the sockets of both sides buffer."""

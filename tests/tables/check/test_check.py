@@ -28,7 +28,7 @@ from tapestry.tables.rows import arrow_schema
 from tapestry.tables.write.append import Cursor, append_messages, cursor_of
 from tapestry.tables.write.compact import compact
 from tests.support.clocks import FileClock
-from tests.support.damaged_data import (
+from tests.support.faults.damaged_data import (
     BATCH,
     MESSAGES,
     append,

@@ -15,9 +15,9 @@ from tapestry.tables.delta import log_check, log_state
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tests.support.clocks import MemoryClock
+from tests.support.faults.power_loss import SHARES, Disk, read_records, recording
 from tests.support.paths import ROOT
-from tests.support.power_loss import SHARES, Disk, read_records, recording
-from tests.support.preloaded import build
+from tests.support.processes.preloaded import build
 
 MAKE = """
 import sys

@@ -14,7 +14,7 @@ from tapestry.tables.read import retractions
 from tapestry.tables.write.append import append_annotations
 from tapestry.tables.write.compact import compact_small_files
 from tests.support.clocks import MemoryClock
-from tests.support.standing import retracted
+from tests.support.oracle.standing import retracted
 from tests.support.work import counted
 
 COLUMNS = {"annid", "audience", "kind", RETRACTED}

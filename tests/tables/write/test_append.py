@@ -21,8 +21,8 @@ from tapestry.tables.write.append import (
     append_messages,
     cursor_of,
 )
-from tests.support.append_steps import acting_after
 from tests.support.clocks import MemoryClock
+from tests.support.faults.append_steps import acting_after
 
 PUBLIC = ("public",)
 

@@ -21,8 +21,8 @@ from tapestry.tables.read.thread import thread
 from tapestry.tables.write.append import Cursor, append_messages, cursor_of
 from tapestry.tables.write.publish import publish
 from tapestry.tables.write.staging import Staging
-from tests.support.append_steps import STEPS, acting_after
 from tests.support.clocks import MemoryClock
+from tests.support.faults.append_steps import STEPS, acting_after
 
 PUBLIC = ("public",)
 

@@ -19,9 +19,9 @@ from tapestry.tables.write import threads
 from tapestry.tables.write.append import Cursor, advance_watermark, append_messages
 from tapestry.tables.write.publish import publish
 from tapestry.tables.write.staging import Staging
-from tests.support.append_steps import acting_after
 from tests.support.clocks import MemoryClock
-from tests.support.oracle import Oracle
+from tests.support.faults.append_steps import acting_after
+from tests.support.oracle.queries import Oracle
 
 NAMES = [f"m{n}" for n in range(6)]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from filters.authoring import tasks
-from tests.support.import_worker import Worker
+from tests.support.processes.import_worker import Worker
 
 
 @pytest.fixture

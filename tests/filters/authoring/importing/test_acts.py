@@ -14,7 +14,7 @@ from filters.authoring.importing.paging import pack, unpack
 from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.sources.models import Source
-from tests.support.gmail_file import gmail
+from tests.support.formats.gmail_file import gmail
 
 FROM_ANN = 'if address "from" "ann@x.org"'
 

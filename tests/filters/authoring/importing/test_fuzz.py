@@ -13,7 +13,7 @@ from filters.authoring.importing.gmail.filters import translated
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tests.support.gmail_file import gmail
+from tests.support.formats.gmail_file import gmail
 
 CONTEXT = Context("me", ("me@x.org",), now=1_700_000_000_000_000)
 

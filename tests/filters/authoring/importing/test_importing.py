@@ -16,7 +16,7 @@ from filters.authoring.importing.files import LARGEST, read_file
 from filters.authoring.models import Filter
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
-from tests.support.gmail_file import gmail
+from tests.support.formats.gmail_file import gmail
 
 SignIn = Callable[[User], Client]
 

@@ -28,7 +28,7 @@ from filters.authoring.importing.paging import (
 from filters.authoring.models import Filter
 from filters.people.models import User
 from tapestry.query.context import Context
-from tests.support.gmail_file import FEED
+from tests.support.formats.gmail_file import FEED
 
 SignIn = Callable[[User], Client]
 

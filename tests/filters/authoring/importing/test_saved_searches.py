@@ -12,7 +12,7 @@ from filters.authoring.importing.files import read_file
 from filters.authoring.importing.gmail.filters import translated
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tests.support.datadriven import Case
+from tests.support.formats.datadriven import Case
 from tests.support.paths import FIXTURES
 
 CONTEXT = Context("me", ("me@x.org",), now=1_700_000_000_000_000)

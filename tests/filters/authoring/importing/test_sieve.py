@@ -16,7 +16,7 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.limits import MAX_BYTES
 from tapestry.query.tree.printer import print_tql
-from tests.support.datadriven import Case
+from tests.support.formats.datadriven import Case
 from tests.support.paths import FIXTURES
 
 SIEVE = """require ["fileinto", "vnd.strange"];  # of 2019

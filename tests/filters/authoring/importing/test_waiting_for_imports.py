@@ -16,9 +16,9 @@ from filters.authoring.models import Filter
 from filters.authoring.views.waiting import PATIENCE
 from filters.people.models import User
 from filters.runs.models import SetAside
-from tests.support.gmail_file import gmail
-from tests.support.import_worker import Worker
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
+from tests.support.formats.gmail_file import gmail
+from tests.support.processes.import_worker import Worker
 
 SignIn = Callable[[User], Client]
 

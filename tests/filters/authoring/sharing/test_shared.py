@@ -16,7 +16,7 @@ from filters.people.models import User
 from filters.runs import rounds
 from filters.site.settings.budgets import read_budgets
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import arrive
+from tests.support.lists.live_filters import arrive
 
 SignIn = Callable[[User], Client]
 

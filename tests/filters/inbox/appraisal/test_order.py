@@ -27,8 +27,8 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.tables.delta.log import Tables
 from tests.support.engines import nested_loops
-from tests.support.live_filters import arrive, vote
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
+from tests.support.lists.live_filters import arrive, vote
 
 SignIn = Callable[[User], Client]
 

@@ -19,7 +19,7 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.runs import rounds
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import unfold, vote
+from tests.support.lists.live_filters import unfold, vote
 
 SignIn = Callable[[User], Client]
 

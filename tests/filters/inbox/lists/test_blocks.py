@@ -14,7 +14,7 @@ from filters.inbox.models import Card, Match
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import installed
+from tests.support.lists.listed_mail import installed
 
 
 def imported(alice: User, blocks: int) -> None:

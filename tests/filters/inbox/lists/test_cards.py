@@ -12,7 +12,7 @@ from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.people.people import Owner
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import find, installed, letters
+from tests.support.lists.listed_mail import find, installed, letters
 
 
 def test_evidence_that_changes_as_a_card_is_made_is_what_is_shown(

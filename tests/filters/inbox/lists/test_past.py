@@ -31,7 +31,7 @@ from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime, wall_clo
 from tapestry.core.ports import Change
 from tapestry.core.ports import Match as Found
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import letters
+from tests.support.lists.listed_mail import letters
 from tests.support.set_clock import SetClock
 
 MSGIDS = ("a", "b", "c")

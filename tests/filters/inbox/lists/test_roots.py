@@ -26,11 +26,11 @@ from tapestry.core.schema import THREADS
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.threads import all_facts
-from tests.support import listed_mail
-from tests.support.listed_mail import find, installed
-from tests.support.live_filters import run, unfold
-from tests.support.races import race
-from tests.support.set_asides import Planted
+from tests.support.faults.races import race
+from tests.support.faults.set_asides import Planted
+from tests.support.lists import listed_mail
+from tests.support.lists.listed_mail import find, installed
+from tests.support.lists.live_filters import run, unfold
 
 
 def append(tables: Tables, *messages: Message) -> None:

@@ -20,7 +20,7 @@ from tapestry.core.clock import DAY, HOUR, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.live_filters import arrive, vote
+from tests.support.lists.live_filters import arrive, vote
 
 pytestmark = pytest.mark.usefixtures("engine")
 

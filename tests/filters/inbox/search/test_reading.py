@@ -13,7 +13,7 @@ from tapestry.core.schema import COLUMNS, MESSAGES, Type
 from tapestry.query.frontend import read
 from tapestry.query.phrases.grammar import KEYWORDS
 from tests.support.generators.rows import LAST
-from tests.support.oracle import Oracle
+from tests.support.oracle.queries import Oracle
 
 WORDS = (
     *("heat", "the", "machine", "room", "Mary", "joe@x.org", "2024", "March", "two", "weeks"),

@@ -9,7 +9,7 @@ from django.test import Client
 
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import find, installed, letters
+from tests.support.lists.listed_mail import find, installed, letters
 
 SignIn = Callable[[User], Client]
 

@@ -16,8 +16,8 @@ from filters.people.models import User
 from filters.site.work.db.batching import KEYS
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import find, installed, letters
-from tests.support.triage import do, shown, unread
+from tests.support.lists.listed_mail import find, installed, letters
+from tests.support.lists.triage import do, shown, unread
 
 SignIn = Callable[[User], Client]
 

@@ -17,8 +17,8 @@ from filters.inbox.triage.steps import Target
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import find, installed, letters
-from tests.support.pages import Browser
+from tests.support.browser.pages import Browser
+from tests.support.lists.listed_mail import find, installed, letters
 
 HTMX = {"HX-Request": "true"}
 MANY = [f"m{number:03}" for number in range(120)]

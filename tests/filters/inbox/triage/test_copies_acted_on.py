@@ -18,7 +18,7 @@ from filters.inbox.triage import lists
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import find, installed, letters
+from tests.support.lists.listed_mail import find, installed, letters
 
 SignIn = Callable[[User], Client]
 HTMX = {"HX-Request": "true"}

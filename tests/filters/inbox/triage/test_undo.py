@@ -16,8 +16,8 @@ from filters.people.models import User
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.deliver.timing.schedule import HELD
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import find, letters
-from tests.support.triage import HTMX, do, shown, unread
+from tests.support.lists.listed_mail import find, letters
+from tests.support.lists.triage import HTMX, do, shown, unread
 
 SignIn = Callable[[User], Client]
 

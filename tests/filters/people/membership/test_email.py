@@ -16,7 +16,7 @@ from filters.people import people
 from filters.people.emails import accounts_of, change, is_unconfirmed, trust
 from filters.people.forms import ProfileForm
 from filters.people.models import User
-from tests.support.second_factors import confirm
+from tests.support.people.second_factors import confirm
 
 SignIn = Callable[[User], Client]
 

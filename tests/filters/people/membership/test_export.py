@@ -26,7 +26,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
-from tests.support.second_factors import confirm
+from tests.support.people.second_factors import confirm
 
 SignIn = Callable[[User], Client]
 

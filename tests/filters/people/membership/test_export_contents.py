@@ -26,7 +26,7 @@ from filters.people.models import Passkey, User
 from filters.sources.models import Source
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.second_factors import SECRET, give_app
+from tests.support.people.second_factors import SECRET, give_app
 
 State = OutgoingMessage.State
 

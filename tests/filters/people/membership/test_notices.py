@@ -17,7 +17,7 @@ from filters.people.membership.resets import send_links
 from filters.people.models import Passkey, User
 from filters.people.second_factor import passkeys
 from filters.site.work.crypto.opaque_keys import encrypt
-from tests.support.second_factors import PASSWORD, code, confirm, give_app
+from tests.support.people.second_factors import PASSWORD, code, confirm, give_app
 
 SignIn = Callable[[User], Client]
 Capture = Callable[..., Any]

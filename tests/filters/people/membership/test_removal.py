@@ -34,8 +34,8 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import annotations_on, copies
 from tapestry.tables.write.append import append_annotations
 from tapestry.tables.write.audience_markers import has_rows
-from tests.support.second_factors import PASSWORD, code, give_app
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
+from tests.support.people.second_factors import PASSWORD, code, give_app
 
 SignIn = Callable[[User], Client]
 

@@ -19,7 +19,7 @@ from filters.people import tasks
 from filters.people.membership import mails, resets
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
-from tests.support.second_factors import give_app, give_password
+from tests.support.people.second_factors import give_app, give_password
 
 Link = Callable[[], str]
 SignIn = Callable[[User], Client]

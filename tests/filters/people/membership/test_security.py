@@ -19,7 +19,7 @@ from filters.people.second_factor import passkeys, recovery, totp, views
 from filters.people.sessions.record import sign_out
 from filters.site.work.crypto.opaque_keys import encrypt
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.second_factors import (
+from tests.support.people.second_factors import (
     PASSWORD,
     code,
     confirm,

@@ -20,7 +20,7 @@ from filters.site.settings.sign_up import read_mode
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
-from tests.support.unusable_addresses import UNUSABLE
+from tests.support.delivery.unusable_addresses import UNUSABLE
 
 Link = Callable[[], str]
 

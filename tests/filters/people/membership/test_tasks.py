@@ -20,8 +20,8 @@ from filters.site.work import set_aside
 from filters.site.work.parts import services
 from tapestry.core.files.site_lock import site_lock
 from tapestry.tables.delta.log import Tables
-from tests.support.second_factors import confirm
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
+from tests.support.people.second_factors import confirm
 
 
 def test_it_makes_exports_and_deletes_accounts(mail: Tables, alice: User, bob: User) -> None:

@@ -15,8 +15,8 @@ from filters.people.models import User
 from filters.people.second_factor import recovery, stage, totp, verification
 from filters.people.second_factor.forms import WRONG_CODE
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.process_memory import forget_tries
-from tests.support.second_factors import code, give_app, give_password, wrong_code
+from tests.support.people.second_factors import code, give_app, give_password, wrong_code
+from tests.support.processes.process_memory import forget_tries
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from filters.people.second_factor import totp
 from filters.site.work.crypto.encryption import decrypt
 from filters.site.work.parts import services
 from tapestry.core.clock import SECOND
-from tests.support.second_factors import SECRET, code, give_app
+from tests.support.people.second_factors import SECRET, code, give_app
 
 
 @pytest.fixture

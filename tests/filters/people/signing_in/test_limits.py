@@ -14,9 +14,9 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from filters.people.models import User
-from tests.support.counted_hasher import CountedHasher
-from tests.support.process_memory import forget_tries
-from tests.support.races import race
+from tests.support.faults.races import race
+from tests.support.people.counted_hasher import CountedHasher
+from tests.support.processes.process_memory import forget_tries
 
 SENTENCE = "Too many wrong passwords: please try again in 5 minutes."
 
@@ -24,7 +24,7 @@ SENTENCE = "Too many wrong passwords: please try again in 5 minutes."
 @pytest.fixture(autouse=True)
 def hashed(settings: Any) -> list[str]:
     """The passwords that were hashed, beside those of the accounts."""
-    settings.PASSWORD_HASHERS = ["tests.support.counted_hasher.CountedHasher"]
+    settings.PASSWORD_HASHERS = ["tests.support.people.counted_hasher.CountedHasher"]
     settings.PROXIES = 1
     CountedHasher.hashed.clear()
     return CountedHasher.hashed

@@ -15,7 +15,7 @@ from filters.reading.annotations.outbox import append_outbox
 from filters.reading.models import OutboxAnnotation
 from filters.reading.reading import read
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import install, left, listed, run
+from tests.support.lists.live_filters import install, left, listed, run
 
 SignIn = Callable[[User], Client]
 

@@ -26,7 +26,7 @@ from tapestry.core.annotations import standing
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Annotation
 from tapestry.tables.delta.log import Tables
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 PLAN = "plan@example.org"
 

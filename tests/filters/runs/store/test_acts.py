@@ -20,8 +20,8 @@ from filters.people.models import User
 from filters.runs.store import acts
 from filters.runs.store.filter_store import DjangoFilterStore
 from tapestry.tables.delta.log import Tables
-from tests.support.listed_mail import find, letters
-from tests.support.live_filters import SCORE, arrive, run, unfold, vote
+from tests.support.lists.listed_mail import find, letters
+from tests.support.lists.live_filters import SCORE, arrive, run, unfold, vote
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -17,7 +17,7 @@ from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
 from filters.runs.store.shared_window import detach
 from tapestry.core.clock import BEGINNING, wall_clock
-from tests.support.enrolled_filters import (
+from tests.support.lists.enrolled_filters import (
     STORE,
     enrolled,
     match_of,

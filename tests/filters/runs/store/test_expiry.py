@@ -26,7 +26,7 @@ from tapestry.core.message import Message
 from tapestry.core.ports import Change, Match
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 STORE = DjangoFilterStore()
 END = 100

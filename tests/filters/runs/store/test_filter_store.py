@@ -15,7 +15,7 @@ from filters.runs.models import Clock
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.ports import Match
-from tests.support.races import race
+from tests.support.faults.races import race
 
 
 def install(owner: User, name: str = "jones", **fields: object) -> Filter:

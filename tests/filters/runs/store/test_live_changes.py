@@ -21,7 +21,7 @@ from filters.site.work.parts import services
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.run.ask import Question, ask
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import SCORE, arrive, install, left, listed, match, run, vote
+from tests.support.lists.live_filters import SCORE, arrive, install, left, listed, match, run, vote
 
 pytestmark = pytest.mark.usefixtures("engine")
 

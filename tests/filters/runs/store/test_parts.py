@@ -21,8 +21,8 @@ from tapestry.core.message import Message
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.enrolled_filters import STORE, match_of, with_own_window
-from tests.support.races import race
+from tests.support.faults.races import race
+from tests.support.lists.enrolled_filters import STORE, match_of, with_own_window
 
 PARTS = 3
 

@@ -29,10 +29,10 @@ from filters.site.work import set_aside
 from tapestry.core.clock import DAY, HOUR, MINUTE, format_instant, parse_instant, to_datetime
 from tapestry.core.ports import Match
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import arrive, listed, run
-from tests.support.live_filters import install as install_live
-from tests.support.races import race
-from tests.support.set_asides import Planted
+from tests.support.faults.races import race
+from tests.support.faults.set_asides import Planted
+from tests.support.lists.live_filters import arrive, listed, run
+from tests.support.lists.live_filters import install as install_live
 from tests.support.set_clock import SetClock
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -18,9 +18,9 @@ from filters.runs.store.shared_window import detach
 from filters.site.work import set_aside
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import DueFilter, Match
-from tests.support.enrolled_filters import STORE, enrolled, match_of, with_own_window
-from tests.support.races import race
-from tests.support.set_asides import Planted
+from tests.support.faults.races import race
+from tests.support.faults.set_asides import Planted
+from tests.support.lists.enrolled_filters import STORE, enrolled, match_of, with_own_window
 
 Sign = Callable[[User], Client]
 

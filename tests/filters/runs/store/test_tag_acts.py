@@ -16,7 +16,7 @@ from filters.reading.models import OutboxAnnotation
 from filters.runs.store import acts
 from tapestry.core.annotations import standing
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import SCORE, arrive, run, vote
+from tests.support.lists.live_filters import SCORE, arrive, run, vote
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -13,7 +13,7 @@ import redis
 
 from tapestry.core.clock import DAY
 from tests.support.paths import ROOT
-from tests.support.stepped_clock import SteppedClock
+from tests.support.processes.stepped_clock import SteppedClock
 
 pytestmark = pytest.mark.live
 

@@ -6,7 +6,7 @@ import redis
 from filters.site.launch import redis_server
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import free_port, stop
-from tests.support.other_user import is_root, squatting
+from tests.support.processes.other_user import is_root, squatting
 
 
 def test_our_own_wants_a_password_and_the_address_has_it(redis_url):

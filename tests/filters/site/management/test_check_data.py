@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import forked
 from tests.support.paths import ROOT
+from tests.support.processes import forked
 
 LETTERS = [f"From: joe@x.org\nMessage-ID: <{n}@x>\nSubject: n{n}\n\nHello.\n" for n in range(6)]
 

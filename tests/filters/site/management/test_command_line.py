@@ -19,8 +19,8 @@ from filters.site.management.command_line import (
 )
 from filters.site.work.parts.addresses import LOCK, UNPROVEN, spark_remote
 from tapestry.core.files.file_lock import file_lock
-from tests.support import forked
 from tests.support.paths import ROOT
+from tests.support.processes import forked
 
 
 def manage(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:

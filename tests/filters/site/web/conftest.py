@@ -22,8 +22,8 @@ from filters.site.work.crypto import arrival_tokens
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.crawled import Crawled, crawl
-from tests.support.every_address import every_address
+from tests.support.answers.crawled import Crawled, crawl
+from tests.support.answers.every_address import every_address
 
 NOBODY = "http://127.0.0.1:1/"
 """Where nothing answers."""

@@ -16,7 +16,7 @@ from django.test import Client
 
 from filters.api.api import api
 from filters.people.models import User
-from tests.support.crawled import Crawled, answer_to
+from tests.support.answers.crawled import Crawled, answer_to
 
 SignIn = Callable[[User], Client]
 

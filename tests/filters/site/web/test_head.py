@@ -15,7 +15,7 @@ from django.test import Client
 from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.processes.child_process import free_port
-from tests.support.crawled import Answer, Crawled
+from tests.support.answers.crawled import Answer, Crawled
 from tests.support.paths import ROOT
 from tests.support.servers.site import environment_for
 

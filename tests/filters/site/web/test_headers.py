@@ -15,7 +15,7 @@ from filters.delivery.views import framed
 from filters.people.models import User
 from filters.site.web import headers
 from tapestry import settings as own_settings
-from tests.support.crawled import Crawled
+from tests.support.answers.crawled import Crawled
 
 EXPECTED = {
     "X-Content-Type-Options": "nosniff",

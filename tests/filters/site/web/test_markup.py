@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.support.crawled import Crawled
+from tests.support.answers.crawled import Crawled
 
 GENERIC = {
     "span",

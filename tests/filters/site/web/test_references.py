@@ -13,7 +13,7 @@ from django.urls import resolve
 
 from filters.delivery.ways.table import WAYS
 from filters.sources.models import Trial
-from tests.support.crawled import Crawled, answer_to
+from tests.support.answers.crawled import Crawled, answer_to
 
 ASKING_THE_CLOCK = {"filter/<slug:name>/resume/", "filter/<slug:name>/delete/"}
 """Nothing else may surround what these do, and here each request is taken back."""

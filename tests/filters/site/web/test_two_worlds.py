@@ -33,7 +33,7 @@ from tapestry.run import ask
 from tapestry.run.ask import Question
 from tapestry.tables.read import messages as read
 from tapestry.tables.read import recent_names, thread
-from tests.support.answers_of_site import (
+from tests.support.answers.site import (
     answers,
     called,
     commands,
@@ -42,11 +42,11 @@ from tests.support.answers_of_site import (
     searched,
     settled,
 )
-from tests.support.pages import Browser
-from tests.support.process_memory import forget_names
+from tests.support.answers.two_worlds import BEGIN, SECRET, Site, build
+from tests.support.browser.pages import Browser
+from tests.support.processes.process_memory import forget_names
 from tests.support.servers.http_recorder import LOOPBACK, Recorder, recording_server
 from tests.support.set_clock import SetClock
-from tests.support.two_worlds import BEGIN, SECRET, Site, build
 
 World = dict[str, str]
 

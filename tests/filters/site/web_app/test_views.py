@@ -14,7 +14,7 @@ from django.test import Client
 
 from filters.people.models import User
 from filters.site.web_app import shell
-from tests.support.pages import Browser
+from tests.support.browser.pages import Browser
 
 SignIn = Callable[[User], Client]
 

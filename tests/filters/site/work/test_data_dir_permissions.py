@@ -7,8 +7,8 @@ import stat
 import subprocess
 from pathlib import Path
 
-from tests.support import forked
 from tests.support.paths import ROOT
+from tests.support.processes import forked
 
 MANAGE = ROOT / "manage.py"
 

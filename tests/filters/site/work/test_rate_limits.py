@@ -13,8 +13,8 @@ import pytest
 from filters.people.signing_in.backend import ACCOUNT, ACCOUNT_AND_ADDRESS
 from filters.site.work import rate_limits
 from filters.site.work.rate_limits import Count
-from tests.support.process_memory import forget_tries
-from tests.support.races import race
+from tests.support.faults.races import race
+from tests.support.processes.process_memory import forget_tries
 from tests.support.servers.redis_process import Redis
 
 PLACES = ["Redis", "the process"]

@@ -18,7 +18,7 @@ from filters.site.work import set_aside
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
-from tests.support.set_asides import Planted
+from tests.support.faults.set_asides import Planted
 
 KIND = SetAside.Kind.STEP
 

@@ -29,9 +29,9 @@ from tapestry.core.message import Message
 from tapestry.run.unproven import Turns
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.delivery_turn import turn
+from tests.support.delivery.recorded_way import Recorder, change_way
+from tests.support.delivery.turn import turn
 from tests.support.paths import ROOT
-from tests.support.recorded_way import Recorder, change_way
 
 SAFE = (
     *(migrations.CreateModel, migrations.AddIndex, migrations.RemoveIndex),

@@ -16,8 +16,8 @@ from tapestry.query.phrases.help.completion import DESCRIPTIONS, LONGEST, MOST, 
 from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.phrases.parser import parse_phrase
-from tests.support import datadriven as fixtures
 from tests.support.campaigns import campaigns
+from tests.support.formats import datadriven as fixtures
 from tests.support.paths import FIXTURES
 from tests.support.work import SECOND, counted
 
