@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 test test-long cluster: export TMPDIR := $(shell df --output=avail /dev/shm 2>/dev/null | \
 	awk 'END { print ($$1 > 4000000) ? "/dev/shm" : "/tmp" }')
 # Four files of tests at a time, for much of a test is waiting; all that ask Spark in one process: see tests/conftest.py.
-PYTEST := $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -q -n 5 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 # $(call need,WHAT,TEST,DEBIAN PACKAGE): install the package where root on Debian, else name it.
