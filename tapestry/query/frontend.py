@@ -26,7 +26,7 @@ from tapestry.query.phrases.slips import NO_SLIPS, slip
 from tapestry.query.phrases.states import check_no_states
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
-from tapestry.query.phrases.wordings.senses import misread_word
+from tapestry.query.phrases.wordings.senses import NAMED_MAIL, misread_word
 from tapestry.query.phrases.words import parse_words
 from tapestry.query.signs import may_be_code
 from tapestry.query.tql import parser as tql
@@ -101,6 +101,9 @@ def _check_all_said(text: str, phrase: str) -> None:
         start = text.casefold().find(word.casefold())
         message = f"“{word}” would mean nothing if this were read as “{phrase}”."
         span = Span(start, start + len(word)) if start >= 0 else Span(0, len(text))
+        named = NAMED_MAIL.search(text)
+        if named and named[3].casefold() == word.casefold():
+            phrase = NAMED_MAIL.sub(r'\1 "\2"', text)
         error = UnsaidError(message, span, f"Write “{phrase}” if that is what you mean.")
         error.reading = phrase
         raise error

@@ -31,6 +31,8 @@ LOST = {
     ("from joe or else from mary", "from joe or from else and from mary"): "else",
     ("threads where joe replied twice", "replies to twice and from joe"): "twice",
     ("answers to my question about tax", "replies to a message about tax"): "my",
+    ("from Royal Mail about tax", "from Royal and about tax"): "mail",
+    ("from washington post", "from washington"): "post",
     ("from january about tax", "from january and about tax"): "january",
     ("by joe with the most replies", "from joe and among the top ten by replies"): "most",
 }
@@ -45,6 +47,8 @@ SAID = {
     "no later than 2026-03-01": "until 1 March 2026",
     "to or cc joe": "to joe",
     "invoices from joe but no drafts": 'mentioning invoices from joe and leaving out "drafts"',
+    "mails from mary": "from mary",
+    'from "Royal Mail"': 'from "Royal Mail"',
     "replies to my posts": "replies to me",
     "mails that mention my name": "mentioning me",
     "second opinion": "mentioning second and mentioning opinion",

@@ -35,8 +35,10 @@ class PhraseKind:
     Other words for it have three places: ``others`` for a spelling of this kind alone; ``FORMS`` of
     spellings.py for the forms of one word, wherever it stands; wordings/rules for another order of
     words or what is said around it, of texts that are no phrase as they stand.  Each word of a
-    spelling becomes a keyword: where it is somebody's own word it is printed with quotes.  Its form
-    can say that it is none but before certain words.
+    spelling becomes a keyword: where it is somebody's own word it is printed with quotes, and a
+    common word that begins a value where none did before makes other texts mean something else.
+    So give a phrase one word of its own, and the rest to wordings/rules.  A word's form can say
+    that it is none but before certain words.
 
     ``spelling``: its canonical spelling, each slot with an example: ``from {person:Jones}``.
     ``description``: what it finds, in a few words.

@@ -14,7 +14,7 @@ from functools import cache
 from tapestry.query.phrases.dates import MONTHS, NUMBERS, WEEKDAYS
 from tapestry.query.phrases.filetypes import file_type
 from tapestry.query.phrases.grammar import KEYWORDS
-from tapestry.query.phrases.spellings import NOUN, is_form
+from tapestry.query.phrases.spellings import FORMS, NOUN, is_form
 from tapestry.query.phrases.wordings.lexicon import known_words
 from tapestry.query.phrases.wordings.rewording import spelled
 from tapestry.query.phrases.wordings.rules import RULES
@@ -96,6 +96,13 @@ _NOT_SOUGHT = frozenset(_CLOSED.split())
 """Words that are looked for among words alone: beside a phrase they have a meaning."""
 
 _MENTIONED = re.compile(r'mentioning (?:"([^"]*)"|([^\s()]+))')
+NAMED_MAIL = re.compile(
+    r"\b(from|to|by|cc) (?!(?:a|an|the|my|our|your|his|her|their|any|each|every|that|this|one) )"
+    r"([^\W\d_][\w.-]* (mail|post|letter|message))(?! (?:list|to|from)\b)(?![\w@-])",
+    re.IGNORECASE,
+)
+"""A name that ends as mail is called, such as “Royal Mail”, and that end."""
+
 _RANKED_AMONG_ALL = re.compile(r"\band among the top|\bamong the top [^()]* and ")
 """A rank of all mail beside another condition: of mail by joe with the most replies it is not."""
 
@@ -127,6 +134,9 @@ def _misused(plain: str, quoted: str, phrase: str) -> str | None:
     words = [word for value in sought for word in _WORD.findall(value.casefold())]
     names = [found[1].casefold() for found in _NAMED.finditer(phrase)]
     wrong = [*(word for word in words if word in _NOT_SOUGHT), *names]
+    named = NAMED_MAIL.search(plain)
+    if named and named[3].casefold() not in _WORD.findall(phrase.casefold()):
+        wrong.append(named[3].casefold())
     if _RANKED_AMONG_ALL.search(phrase) and written.isdisjoint(("top", "among")):
         wrong.append("most")
     return next((word for word in wrong if word in written), None)
@@ -162,7 +172,8 @@ def _senses() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
 @cache
 def _known() -> frozenset[str]:
     times = f"{_DAYS} {_MONTHS} weekend percent".replace("|", " ").split()
-    return known_words([pattern for pattern, _ in RULES]).union(KEYWORDS, times)
+    patterns = [*(pattern for pattern, _ in RULES), *FORMS.values()]
+    return known_words(patterns).union(KEYWORDS, times)
 
 
 def _is_said(word: str, said: str, words: frozenset[str]) -> bool:
