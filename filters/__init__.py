@@ -3,9 +3,10 @@
     upkeep > imap : jmap > api > compose > delivery > authoring > inbox : reading : sources > runs >
         people > site
 
-An app imports only those to its right (`make lint`).  Each has its ``models``, ``admin``, ``urls``,
-``tasks`` and ``migrations`` as far as it needs them, and its templates in ``templates/<app>``; its
-line in ``INSTALLED_APPS`` is the only list of apps.
+An app imports only those to its right, and the ``models`` of all (`make lint`).  Each has its own
+``models``, ``admin``, ``urls``, ``tasks`` and ``migrations`` as far as it needs them, and its
+templates in ``templates/<app>``; its line in ``INSTALLED_APPS`` is the only list of apps.  The
+address of a page need not name its app: ``me/tokens/`` is of ``api``.
 
 - ``people``: accounts, signing in, second factors, sessions; ``membership``: coming and going
 - ``sources``: mailboxes, news, contacts and calendars, folders, trials, finding servers, OAuth2

@@ -8,12 +8,13 @@ A new way is, in the product:
 - a file here that declares a ``WAY``, and its place in ``WAYS``: pages, programs and workers take
   all from there.  ``webhook`` sends a batch together, ``one_by_one`` message after message
 
-and in the tests, which fail until it is there:
+a sentence in OPERATING.md, and in the tests, most of which fail until it is there:
 
 - an example of it, unless it sends to a ``url`` alone: tests/support/delivery/ways.py; what it was
   sent: tests/support/delivery/deliveries_received.py
-- in tests/simulation: who has one (generator/beginnings.py), its server (endpoints.py), and how
-  what that was sent is read (auditor/transmissions.py)
+- in tests/simulation: who has one (generator/beginnings.py), its server (endpoints.py), how what
+  that was sent is read (auditor/transmissions.py), ``EVENTS`` of coverage.py, and ``RANGES`` of
+  auditor/budgets.py if it sends many matches together
 """
 
 from __future__ import annotations

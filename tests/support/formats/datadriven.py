@@ -10,7 +10,8 @@ A case is a command line (a command, then ``key=value`` or bare words), input li
 doubled ``----`` lines.  Lines that start with ``#`` before a case are comments.
 
 A test takes the fixture ``datadriven`` and calls ``datadriven(path, evaluate)``;
-``pytest --rewrite`` writes the outputs found into the file instead of comparing them.
+``pytest --rewrite`` writes the outputs found into the file instead of comparing them, and fails
+once if a case had another output before: it is to be looked at (git diff).
 The plugin ``tests.support.formats.datadriven`` is loaded in ``tests/conftest.py``.
 """
 
@@ -96,6 +97,13 @@ def check(path: Path, evaluate: Callable[[Case], str], rewrite: bool = False) ->
         after = write(cases, outputs, tail)
         if after != before:
             path.write_text(after, encoding="utf-8")
+        changed = [
+            f"{path.name}:{case.line}"
+            for case, output in zip(cases, outputs, strict=True)
+            if case.expected.strip() and output != case.expected
+        ]
+        if changed:
+            pytest.fail(f"Written; these had another output before: {changed}", pytrace=False)
         return
     wrong = [
         f"{path.name}:{case.line}: {' '.join(case.head[-1:])}\n{case.input}\n"

@@ -52,11 +52,13 @@ def test_outputs_that_differ_fail_with_their_place_and_a_diff(tmp_path: Path):
         check(path, shout)
 
 
-def test_rewriting_makes_a_file_pass(tmp_path: Path):
+def test_rewriting_makes_a_file_pass_and_tells_once_what_had_another_output(tmp_path: Path):
     path = tmp_path / "case.test"
     path.write_text(FILE.replace("TWO", "THREE").replace("B\n", ""))
-    check(path, shout, rewrite=True)
+    with pytest.raises(pytest.fail.Exception, match=r"another output before.*case.test:3"):
+        check(path, shout, rewrite=True)
     assert path.read_text() == FILE
+    check(path, shout, rewrite=True)
     check(path, shout)
 
 
