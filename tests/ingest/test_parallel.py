@@ -82,7 +82,12 @@ def test_an_archive_is_whole_after_kills_and_its_workers_are_gone(tmp_path):
     root = tmp_path / "tables"
     root.mkdir()
     (root / "clock").touch()
-    command = [sys.executable, str(TESTS / "support" / "archive_killed.py"), str(root), str(mbox)]
+    command = [
+        sys.executable,
+        str(TESTS / "support" / "faults" / "archive_killed.py"),
+        str(root),
+        str(mbox),
+    ]
     environment = os.environ | {"PYTHONPATH": str(TESTS.parent)}
     chance = random.Random(4)
     for attempt in range(4):

@@ -27,7 +27,7 @@ _WORDS_ALONE = re.compile(rf"{_LOOKED_FOR}(?: and {_LOOKED_FOR.replace('who', 'w
 """A reading of a text as nothing but its words."""
 
 _DATE = re.compile(r"[0-9]+([-/.])[0-9]+\1[0-9]+(?:T[0-9:]+)?")
-_NUMBERED = re.compile(rf"\bone |averaging|{'|'.join(MONTHS)}", re.IGNORECASE)
+_NUMBERED = re.compile(rf"\bone\b|averaging|{'|'.join(MONTHS)}", re.IGNORECASE)
 """What stands for a number in a phrase, beside digits and other numbers in words."""
 
 _NOUN = re.compile(NOUN, re.IGNORECASE)
