@@ -49,33 +49,27 @@ def before(
 
     Empty if anything else is asked of them, beside that the column ``tie`` equals one of ``there``.
     """
+    of_both = {*BOUNDED[here.table]} & {*BOUNDED[there.table]}
     columns: list[str] = []
     ties = 0
     for test in (test for condition in tests for test in conjuncts(condition)):
         if here.var not in variables(test):
             continue
         match test:
-            case n.Compare("=", n.Column() as left, n.Column() as right) if tie in (
-                left,
-                right,
-            ) and {left.var, right.var} == {here.var, there.var}:
-                ties += 1
-            case n.Compare("<" | "<=", n.Column(one, name), n.Column(other, same)) if (
-                one,
-                other,
-                name,
-            ) == (here.var, there.var, same):
-                columns.append(name)
-            case n.Compare(">" | ">=", n.Column(other, same), n.Column(one, name)) if (
-                one,
-                other,
-                name,
-            ) == (here.var, there.var, same):
-                columns.append(name)
+            case n.Compare(op, n.Column() as left, n.Column() as right):
+                if left.var != here.var:
+                    op, left, right = FLIPPED[op], right, left
             case _:
                 return ()
-    of_both = {*BOUNDED[here.table]} & {*BOUNDED[there.table]}
-    return tuple(columns) if ties == 1 and of_both.issuperset(columns) else ()
+        if right.var != there.var:
+            return ()
+        if op == "=" and left == tie:
+            ties += 1
+        elif op in ("<", "<=") and left.name == right.name and left.name in of_both:
+            columns.append(left.name)
+        else:
+            return ()
+    return tuple(columns) if ties == 1 else ()
 
 
 class _Distances:
