@@ -62,7 +62,7 @@ def test_a_webhook_is_sent_the_others_once_and_its_answer_counts(
         turn()
         turn()
         (request,) = server.requests
-    assert b'"one"' in request.body and b'"two"' in request.body and b"bad" not in request.body
+    assert b'"one"' in request.body and b'"two"' in request.body and b'"bad"' not in request.body
     delivery = Delivery.objects.get()
     assert delivery.answer.startswith("204 ") and SAID in delivery.answer
     assert (fresh(hook).error, hook.due_at) == ("", None)
