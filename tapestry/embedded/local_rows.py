@@ -170,7 +170,7 @@ class LocalRows:
         views = [view for view in _sources(lookup, statement) if isinstance(view, View)]
         rows = [self._asking(view, lookup, statement, columns) for view in views]
         names = [lookup.other, "audience", *lookup.before]
-        return pa.concat_tables(some.select(names) for some in rows if some is not None)
+        return pa.concat_tables(table.select(names) for table in rows if table is not None)
 
     def _asking(
         self, source: View, lookup: KeyLookup, statement: Statement, columns: Collection[str]
@@ -239,7 +239,8 @@ def _view_key(view: View, statement: Statement) -> object:
         _view_key(source, statement) if isinstance(source, View) else source
         for source in _sources(lookup, statement)
     )
-    return (view.table, lookup.column, lookup.other, lookup.near, sources)
+    audiences = _audiences(statement) if lookup.before else None
+    return (view.table, lookup.column, lookup.other, lookup.near, lookup.before, audiences, sources)
 
 
 def _sources(lookup: KeyLookup, statement: Statement) -> list[View | tuple[object, ...]]:
@@ -256,16 +257,23 @@ def _sources(lookup: KeyLookup, statement: Statement) -> list[View | tuple[objec
     return sources
 
 
-def _seen_with(statement: Statement) -> dict[str, set[str]]:
-    """Return what owners of filters see who see an audience, by private audiences."""
-    found = defaultdict[str, set[str]](set)
+def _audiences(statement: Statement) -> frozenset[tuple[str, ...]]:
+    """Return what each owner of filters in a statement sees."""
+    found = set[tuple[str, ...]]()
     for relation in statement.relations:
         names = [field.name for field in relation.fields]
         if "audiences" in names:
             rows: Any = relation.rows
-            for audiences in {tuple(row[names.index("audiences")]) for row in rows}:
-                for audience in {*audiences} - {PUBLIC}:
-                    found[audience].update(audiences)
+            found.update(tuple(row[names.index("audiences")]) for row in rows)
+    return frozenset(found)
+
+
+def _seen_with(statement: Statement) -> dict[str, set[str]]:
+    """Return what owners of filters see who see an audience, by private audiences."""
+    found = defaultdict[str, set[str]](set)
+    for audiences in _audiences(statement):
+        for audience in {*audiences} - {PUBLIC}:
+            found[audience].update(audiences)
     return found
 
 

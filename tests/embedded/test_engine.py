@@ -285,3 +285,28 @@ def test_new_senders_are_new_to_each_who_may_see_their_mail(tmp_path, seed):
     found = execute_windows(engine, asked, [50, 180, 200, 1000])
     assert found == execute_windows(SqliteEngine(data), asked, [50, 180, 200, 1000])
     assert {match.filter_id for run in found[1:] for match in run} == {0, 1, 2}
+
+
+def test_what_one_statement_reads_of_a_sender_is_not_all_that_another_does(tmp_path):
+    """Each of a snapshot's statements by turns, over what the ones before it have read."""
+    mail = [
+        {
+            "msgid": f"m{n}",
+            "sender": "joe",
+            "audience": ("user:bob", "group:parc", "user:ann", "user:ann")[n],
+            "ts": 10 * n + 10,
+            "received": n,
+            "size": 9 - n,
+        }
+        for n in range(4)
+    ]
+    larger = "NOT EXISTS (p: p.sender = m.sender AND p.ts < m.ts AND p.size > m.size)"
+    plans = [compile_filter(text, Context()) for text in ("from new senders", larger)]
+    readers = [("user:ann",), ("user:ann", "group:parc"), ("user:ann", "user:bob")]
+    asked = [Subscription(0, plan, seen, 20) for plan in plans for seen in readers]
+    data = {MESSAGES: mail}
+    for name, order in {"there": asked, "back": asked[::-1]}.items():
+        engine = engine_of(data, tmp_path / name, Limits(sent=0), made=indexed)
+        for subscription in order:
+            expected = execute(SqliteEngine(data), [subscription], 40, lambda pairs: set())
+            assert execute(engine, [subscription], 40, lambda pairs: set()) == expected
