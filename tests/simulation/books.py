@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from xml.etree.ElementTree import fromstring
 from xml.sax.saxutils import escape
 
-Said = tuple[str, str, int | None]
+Fact = tuple[str, str, int | None]
 """What a card or an event says: kind, value and start of an annotation."""
 
 WORDS = {"carddav": ("addressbook", "address-data"), "caldav": ("calendar", "calendar-data")}
@@ -33,8 +33,8 @@ class Resource:
 
     number: int
     content: str
-    says: list[Said]
-    may: list[Said] = field(default_factory=list)
+    says: list[Fact]
+    may: list[Fact] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Collection:
     changes: list[str] = field(default_factory=list)
     oldest: int = 0
 
-    def put(self, path: str, content: str, says: list[Said] | None) -> None:
+    def put(self, path: str, content: str, says: list[Fact] | None) -> None:
         """Store a resource; it cannot be read if nobody can say what it says."""
         before = self.resources.get(path)
         may = [*before.says, *before.may] if before and says is None else []

@@ -6,28 +6,17 @@ answers is the product's own (tapestry.servers.dav).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from email.message import Message
-from typing import Any
+from functools import partial
 
 from tapestry.servers import dav
 from tapestry.servers.account import Account
-
-Ask = Callable[[str, Any], Any]
+from tests.simulation.site_connections import Ask, opened_as
 
 
 def give_books(ask: Ask) -> None:
     """Have every address book and calendar be one of the coordinator's."""
-
-    @contextmanager
-    def opened(_: Any, explained: Any, account: Account, *limits: Any) -> Iterator[Client]:
-        client = Client(ask, account)
-        with explained(account):
-            client.authenticate(account)
-        yield client
-
-    dav.opened = opened
+    dav.opened = opened_as(partial(Client, ask))
 
 
 class Client:

@@ -6,9 +6,8 @@ product's own (tapestry.servers.imap).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,21 +17,12 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginEr
 from tapestry.core.clock import to_datetime, to_instant
 from tapestry.servers import imap
 from tapestry.servers.account import Account
-
-Ask = Callable[[str, Any], Any]
+from tests.simulation.site_connections import Ask, opened_as
 
 
 def give_mailboxes(ask: Ask) -> None:
     """Have every mailbox be one of the coordinator's."""
-
-    @contextmanager
-    def opened(_: Any, explained: Any, account: Account, *limits: Any) -> Iterator[Client]:
-        client = Client(ask, account)
-        with explained(account):
-            client.authenticate(account)
-        yield client
-
-    imap.opened = opened
+    imap.opened = opened_as(partial(Client, ask))
 
 
 class Client:

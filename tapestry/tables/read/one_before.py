@@ -49,28 +49,28 @@ def one_before(
         if value is not None:
             bounds[value] = list(map(min, bounds.get(value, row), row))
             audiences[value].add(audience)
-    keys = [(seen, value) for value in sorted(bounds) for seen in {*audiences[value], PUBLIC}]
+    keys = [(name, value) for value in sorted(bounds) for name in {*audiences[value], PUBLIC}]
     ends = np.full((len(keys), len(instants)), NEVER, dtype=np.int64)
     for position, name in enumerate(before):
         ends[:, instants.index(name)] = [bounds[value][position] for _, value in keys]
     places = latest_places(root, table, column, keys, ends)
     spans = Spans.around(instants[-1], places[:, -1], 0, 0)
     names = list(dict.fromkeys([*columns, column, "audience", *before]))
-    found = partial(by_key, data_files, root, table, column)
-    rows = found(bounds, names, {seen for seen, _ in keys}, spans=spans)
-    seen = defaultdict[str, set[str]](set)
+    look_up = partial(by_key, data_files, root, table, column)
+    rows = look_up(bounds, names, {audience for audience, _ in keys}, spans=spans)
+    earlier = defaultdict[str, set[str]](set)
     for value, audience, *row in _rows(rows, (column, "audience", *before)):
         if all(map(int.__lt__, row, bounds[value])):
-            seen[value].add(audience)
+            earlier[value].add(audience)
     decided = {
-        value for value in bounds if PUBLIC in seen[value] or audiences[value] <= seen[value]
+        value for value in bounds if PUBLIC in earlier[value] or audiences[value] <= earlier[value]
     }
     parts = [among(rows, column, text_array(decided)).select(columns)]
     rest = defaultdict[frozenset[str], set[str]](set)
     for value in bounds.keys() - decided:
         with_these = [seen_with.get(audience, ()) for audience in audiences[value]]
         rest[frozenset().union(*with_these) if all(with_these) else frozenset()].add(value)
-    parts += [found(values, columns, reach or None) for reach, values in rest.items()]
+    parts += [look_up(values, columns, reach or None) for reach, values in rest.items()]
     return pa.concat_tables(parts)
 
 

@@ -22,7 +22,7 @@ LAW = "address books"
 CONTACT, MEETING = "contact", "meeting"
 PLACES = {"contact": "contacts", "meeting": "calendar", "cancelled": "calendar"}
 
-Said = tuple[str, str, Any]
+Fact = tuple[str, str, Any]
 """Kind, value and start of an annotation."""
 
 
@@ -33,9 +33,9 @@ class Books:
     """
 
     def __init__(self) -> None:
-        self.by_hand: dict[str, dict[Said, bool | None]] = defaultdict(dict)
-        self.taken: dict[str, set[Said]] = defaultdict(set)
-        self.unsure: dict[str, set[Said]] = defaultdict(set)
+        self.by_hand: dict[str, dict[Fact, bool | None]] = defaultdict(dict)
+        self.taken: dict[str, set[Fact]] = defaultdict(set)
+        self.unsure: dict[str, set[Fact]] = defaultdict(set)
         self.latest = 0
 
     def judge(self, point: Point, known: Known) -> Iterator[Finding]:
@@ -66,39 +66,39 @@ class Books:
         person, status = entry["person"], entry["status"]
         if status is not None and status >= 400:
             return
-        kept, given = self.by_hand[person], {_said(said) for said in entry["says"]}
-        gone = given if entry["act"] == "remove" else set[Said]()
+        kept, stated = self.by_hand[person], {_fact(fact) for fact in entry["says"]}
+        gone = stated if entry["act"] == "remove" else set[Fact]()
         if entry["act"] == "replace":
-            gone = {said for said in kept if said[0] != CONTACT} - given
+            gone = {fact for fact in kept if fact[0] != CONTACT} - stated
         else:
             self.taken[person] |= gone
             self.unsure[person] |= gone
-        for said in given | gone:
-            kept[said] = None if status is None else said not in gone
+        for fact in stated | gone:
+            kept[fact] = None if status is None else fact not in gone
 
     def _judge(
-        self, point: Point, person: str, rows: list[Row], stands: set[Said]
+        self, point: Point, person: str, rows: list[Row], stands: set[Fact]
     ) -> Iterator[Finding]:
-        says = {_said(said) for row in rows for said in row["says"] if row["is_well"]}
-        may = {_said(said) for row in rows for said in (*row["says"], *row["may"])}
+        says = {_fact(fact) for row in rows for fact in row["says"] if row["is_well"]}
+        may = {_fact(fact) for row in rows for fact in (*row["says"], *row["may"])}
         is_well = all(row["is_well"] for row in rows)
         if is_well:
             self.unsure[person] &= may
         kept = self.by_hand[person]
-        wanted = says - self.unsure[person] | {said for said, is_kept in kept.items() if is_kept}
+        wanted = says - self.unsure[person] | {fact for fact, is_kept in kept.items() if is_kept}
         perhaps = may | wanted | self.unsure[person]
-        perhaps |= {said for said, is_kept in kept.items() if is_kept is None}
-        for said in sorted(filter(self._comes, wanted - stands), key=str):
-            yield Finding(LAW, f"{person} lacks the {_words(said)}", point.step)
-        for said in sorted(filter(self._comes, stands - perhaps), key=str) if is_well else ():
-            yield Finding(LAW, f"nobody says the {_words(said)} of {person}", point.step)
+        perhaps |= {fact for fact, is_kept in kept.items() if is_kept is None}
+        for fact in sorted(filter(self._comes, wanted - stands), key=str):
+            yield Finding(LAW, f"{person} lacks the {_words(fact)}", point.step)
+        for fact in sorted(filter(self._comes, stands - perhaps), key=str) if is_well else ():
+            yield Finding(LAW, f"nobody says the {_words(fact)} of {person}", point.step)
 
-    def _comes(self, said: Said) -> bool:
+    def _comes(self, fact: Fact) -> bool:
         """Tell whether it has not begun, by any clock so far."""
-        return said[2] is None or said[2] > self.latest
+        return fact[2] is None or fact[2] > self.latest
 
 
-def standing(known: Known, person: str) -> set[Said]:
+def standing(known: Known, person: str) -> set[Fact]:
     """Return the contacts and meetings of a person that were not taken back."""
     rows = [row for row in known.rows[ANNOTATIONS].values() if row["owner"] == person]
     taken = {(row["value"], row["msgid"]) for row in rows if row["kind"] == "retraction"}
@@ -111,11 +111,11 @@ def standing(known: Known, person: str) -> set[Said]:
     }
 
 
-def _said(said: Any) -> Said:
-    kind, value, starts = said
+def _fact(fact: Any) -> Fact:
+    kind, value, starts = fact
     return kind, value, starts
 
 
-def _words(said: Said) -> str:
-    kind, value, starts = said
+def _words(fact: Fact) -> str:
+    kind, value, starts = fact
     return f"{kind} {value}" + (f" at {when(starts)}" if starts is not None else "")

@@ -13,7 +13,7 @@ from typing import Any
 
 from tapestry.core.clock import to_datetime
 from tests.simulation import sources
-from tests.simulation.books import Collection, Home, Said
+from tests.simulation.books import Collection, Fact, Home
 from tests.simulation.generator import pieces
 from tests.simulation.generator.by_hand import keep_contact
 from tests.simulation.generator.cast import PEOPLE, Cast
@@ -116,16 +116,16 @@ def _others(cast: Cast, home: Home) -> list[str]:
     return sorted(addresses - {PEOPLE[home.owner]}) + STRANGERS
 
 
-def _card(cast: Cast, lots: Random, home: Home) -> tuple[str, list[Said]]:
+def _card(cast: Cast, lots: Random, home: Home) -> tuple[str, list[Fact]]:
     others = _others(cast, home)
     addresses = lots.sample(others, min(len(others), lots.choice((0, 1, 1, 2))))
     lines = ["BEGIN:VCARD", "VERSION:3.0", "FN:X"]
     lines += [f"EMAIL;TYPE=home:{address.capitalize()}" for address in addresses]
-    says: list[Said] = [("contact", address, None) for address in addresses]
+    says: list[Fact] = [("contact", address, None) for address in addresses]
     return "\r\n".join([*lines, "END:VCARD", ""]), says
 
 
-def _event(cast: Cast, lots: Random, home: Home) -> tuple[str, list[Said]]:
+def _event(cast: Cast, lots: Random, home: Home) -> tuple[str, list[Fact]]:
     """Return an event that repeats for some days, or was cancelled, and what it says."""
     others, uid = _others(cast, home), f"e{lots.randrange(4)}"
     coming = lots.sample(others, min(len(others), lots.choice((1, 2))))
@@ -137,7 +137,7 @@ def _event(cast: Cast, lots: Random, home: Home) -> tuple[str, list[Said]]:
     lines += [f"ATTENDEE:mailto:{address}" for address in (*coming, PEOPLE[home.owner])]
     lines += ["STATUS:CANCELLED"] * is_cancelled + ["END:VEVENT", "END:VCALENDAR", ""]
     days_of = [starts + day * DAY for day in range(days)]
-    met: list[Said] = [("meeting", address, at) for address in coming for at in days_of]
+    met: list[Fact] = [("meeting", address, at) for address in coming for at in days_of]
     return "\r\n".join(lines), [("cancelled", uid, None)] if is_cancelled else met
 
 

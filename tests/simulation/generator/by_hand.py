@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapestry.core.clock import to_datetime
-from tests.simulation.books import Said
+from tests.simulation.books import Fact
 from tests.simulation.generator.cast import PEOPLE, Cast
 from tests.simulation.world import DAY, HOUR, SECOND
 
@@ -17,7 +17,7 @@ def keep_contact(cast: Cast, person: str, act: str, address: str, *, by_page: bo
         _do(cast, person, act, [("contact", address, None)], "", "/contacts/", sent)
     else:
         place = "/contacts" if act == "add" else "/contacts/remove"
-        said: list[Said] = [("contact", address.lower(), None)]
+        said: list[Fact] = [("contact", address.lower(), None)]
         _do(cast, person, act, said, "post", place, {"addresses": [address]})
 
 
@@ -28,7 +28,7 @@ def give_calendar(cast: Cast, person: str, senders: list[str]) -> None:
 
 
 def _do(
-    cast: Cast, person: str, act: str, says: list[Said], method: str, place: str, sent: Any
+    cast: Cast, person: str, act: str, says: list[Fact], method: str, place: str, sent: Any
 ) -> None:
     cast.note_outbox("page")
     if method:
@@ -40,9 +40,9 @@ def _do(
     cast.history.add("act", kind="book", act=act, says=says, **told)
 
 
-def _events(cast: Cast, person: str, senders: list[str]) -> tuple[str, list[Said]]:
+def _events(cast: Cast, person: str, senders: list[str]) -> tuple[str, list[Fact]]:
     """Return a file of events, some of which were cancelled, and what it says."""
-    lines, says = ["BEGIN:VCALENDAR"], list[Said]()
+    lines, says = ["BEGIN:VCALENDAR"], list[Fact]()
     for number, address in enumerate(senders):
         ahead = cast.lots.choice((HOUR, 2 * DAY, 3 * DAY + SECOND, 8 * DAY))
         starts = (cast.world.now + ahead) // SECOND * SECOND

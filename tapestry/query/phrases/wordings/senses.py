@@ -144,18 +144,18 @@ def _misused(plain: str, quoted: str, phrase: str) -> str | None:
 
 def _unsaid(plain: str, phrase: str) -> str | None:
     """Return the first word of a text that its reading as a phrase does not say, None if none."""
-    said = phrase.casefold()
-    words = frozenset(_WORD.findall(said))
+    folded = phrase.casefold()
+    words = frozenset(_WORD.findall(folded))
     if words.issuperset(_WORD.findall(plain.casefold())):
         return None
     for pattern, signs in _senses():
         found = pattern.search(plain)
-        if found and found[0].casefold() not in words and not signs.search(said):
+        if found and found[0].casefold() not in words and not signs.search(folded):
             return found[0]
     numbers: list[str] = _NUMBER.findall(_DATE.sub(" 1 1 1 ", plain))
-    if len(numbers) > len(_NUMBER.findall(said)) + len(_NUMBERED.findall(said)):
+    if len(numbers) > len(_NUMBER.findall(folded)) + len(_NUMBERED.findall(folded)):
         return next((number for number in numbers if number not in words), numbers[0])
-    return next((word for word in _WORD.findall(plain) if not _is_said(word, said, words)), None)
+    return next((word for word in _WORD.findall(plain) if not _is_said(word, folded, words)), None)
 
 
 @cache
@@ -176,11 +176,11 @@ def _known() -> frozenset[str]:
     return known_words(patterns).union(KEYWORDS, times)
 
 
-def _is_said(word: str, said: str, words: frozenset[str]) -> bool:
+def _is_said(word: str, phrase: str, words: frozenset[str]) -> bool:
     """Tell whether a phrase has a word, or a rule knows it; numbers and signs are counted."""
     lower = word.casefold()
     bare = lower.removesuffix("'s").removesuffix("s")
-    if bare in said or len(bare) < _SHORTEST or any(map(str.isdigit, lower)):
+    if bare in phrase or len(bare) < _SHORTEST or any(map(str.isdigit, lower)):
         return True
     known, right = _known(), spelled(lower)
     if right in known or bare in known or is_form(right) or _NOUN.fullmatch(lower):
