@@ -36,6 +36,7 @@ from filters.runs.store.mailbox_outbox import leave
 from filters.runs.store.schedule import replan
 from filters.runs.store.shared_window import detach
 from filters.runs.store.subscriptions import choose_destinations
+from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 
 LONGEST_NAME = 60
@@ -191,6 +192,7 @@ def change(
                 let_go(detached.matches.all())
                 detached.matches.all().delete()
                 detached.pending_windows.all().delete()
+                detached.since, detached.existing_until = BEGINNING, None
             elif Filter.Mode.LIVE not in modes:
                 leave_pending_window(detached, at)
             elif mode and mode != Filter.Mode.LIVE:

@@ -120,6 +120,8 @@ class Filter(models.Model):
     instead (filters.runs.store.shared_window).
     ``begun_at`` is where the clock stood when its windows began: until it has been run so far,
     what it finds in existing mail is not known.
+    What matched up to ``existing_until`` arrives read: it was there before the filter was written,
+    or, of a changed one, before that was last run; null is of one without existing mail.
     Of one that waits, ``waits_from`` is when it was first known how far sources are complete, and
     ``clock`` is its ``now()`` at ``since``.
     ``folds_before``: what it found in mail that matched up to then is one line of the inbox until
@@ -183,6 +185,7 @@ class Filter(models.Model):
     end = models.BigIntegerField(null=True, blank=True)
     since = models.BigIntegerField(default=BEGINNING)
     begun_at = models.BigIntegerField(default=BEGINNING, editable=False)
+    existing_until = models.BigIntegerField(null=True, blank=True, editable=False)
     folds_before = models.BigIntegerField(null=True, blank=True, editable=False)
     unfolded_at = models.BigIntegerField(null=True, blank=True, editable=False)
     waits_from = models.BigIntegerField(null=True, blank=True, editable=False)
@@ -219,9 +222,12 @@ class Filter(models.Model):
 
     def begin(self, start: int | None) -> None:
         """Let the next window be the first; ``start`` is T0, None takes existing mail."""
+        ran = max(self.since, self.existing_until or BEGINNING)
         self.start = start
         self.since = BEGINNING if start is None else start
         self.begun_at = self.since if start is not None else Clock.instant()
+        existing_until = ran if ran > BEGINNING else self.begun_at
+        self.existing_until = existing_until if start is None else None
         self.proven = False
         self.waits_from, self.clock = None, self.since
 
@@ -362,6 +368,7 @@ class PendingWindow(models.Model):
     start = models.BigIntegerField(null=True)
     since = models.BigIntegerField()
     until = models.BigIntegerField()
+    existing_until = models.BigIntegerField(null=True)
     waits_from = models.BigIntegerField(null=True)
     clock = models.BigIntegerField(default=BEGINNING)
     explanation = models.TextField(default="", blank=True)

@@ -103,7 +103,9 @@ def write_filters() -> None:
                 )
                 # As if they had written it some days ago: what came since is unread.
                 since = wall_clock() - AGO
-                Filter.objects.filter(pk=made.pk).update(begun_at=since, folds_before=None)
+                Filter.objects.filter(pk=made.pk).update(
+                    begun_at=since, existing_until=since, folds_before=None
+                )
 
 
 def write_rules() -> None:

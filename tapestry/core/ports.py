@@ -46,6 +46,7 @@ class DueFilter:
     with every match; if it is empty, the disjunct that was met is described instead.  ``proven``:
     its last run by itself took little time.  ``set_aside``: its last run raised an error that
     nobody foresaw.  ``completeness``: it waits for its sources, and this is its clock.
+    What matched up to ``existing_until`` was there before the filter; None past such windows.
     """
 
     filter_id: int
@@ -63,6 +64,7 @@ class DueFilter:
     proven: bool = False
     set_aside: bool = False
     completeness: Completeness | None = None
+    existing_until: int | None = None
 
     def end(self, until: int) -> int:
         """Return where its window ends in a run up to ``until``."""

@@ -41,7 +41,7 @@ FILTER, PART = SetAside.Kind.FILTER, "meaning"
 
 CHANGED = (
     *("tql", "phrase", "display_tql", "error", "revision"),
-    *("start", "since", "begun_at", "waits_from", "clock", "proven"),
+    *("start", "since", "begun_at", "existing_until", "waits_from", "clock", "proven"),
 )
 """Fields of a filter that means something else."""
 
@@ -140,6 +140,7 @@ def window_left(filter_: Filter, at: int) -> PendingWindow | None:
             start=filter_.start,
             since=filter_.since,
             until=at,
+            existing_until=filter_.existing_until,
             waits_from=filter_.waits_from,
             clock=filter_.clock,
             explanation=filter_.explanation,

@@ -51,10 +51,17 @@ def of_windows(
                 explanation=text.explanation,
                 proven=filter_.proven,
                 set_aside=key_of(filter_.pk, None if pending is None else pending.pk) in set_aside,
+                existing_until=_existing_until(text),
                 completeness=waiting.completeness(text, owner.audiences, recorded),
             )
         )
     return due
+
+
+def _existing_until(text: Filter | PendingWindow) -> int | None:
+    """Return up to which instant what a window finds was there before its filter was."""
+    until = text.existing_until
+    return until if until is not None and text.since < until else None
 
 
 def named(filter_: Filter, pending: PendingWindow | None) -> DueFilter:

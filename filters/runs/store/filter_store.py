@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, OuterRef, Q, Subquery
+from django.db.models import F, Max, Q
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
@@ -138,7 +138,7 @@ class DjangoFilterStore:
             _store(matches, stored_at, shown)
             began = live_changes.apply_changes(filters, until, changes, shown)
             acts.act_on([*_pairs(matches), *began], acting)
-            _mark_existing_read(filters, stored_at)
+            _mark_existing_read(filters, came, stored_at)
             # What has left a live filter may have been all that was unread in it.
             schedule.plan_held(due.filter_id for due in filters if due.live)
             asides.end(filters)
@@ -280,25 +280,19 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
     insert_rows(StoredMatch, ("filter", *_FOUND, "stored_at", "shown_at"), rows)
 
 
-def _mark_existing_read(filters: Sequence[DueFilter], stored_at: int) -> None:
-    """Mark as read what is stored since an instant and matched before its filter was written.
-
-    It is found by windows over existing mail, of which a long one is run in parts; a window that an
-    older text left to run has new mail.
-    """
-    windows = {
-        due.filter_id: due.since
-        for due in filters
-        if due.start is None and due.pending_window is None
-    }
-    begun = by_key(Filter.objects.order_by(), windows, "begun_at")
-    first = [key for key, begun_at in begun.items() if windows[key] < begun_at]
-    # Not by a join: PostgreSQL would look through what was just stored for each row of it.
-    begun_at = Filter.objects.order_by().filter(pk=OuterRef("filter")).values("begun_at")
-    for batch in batched(sorted(first)):
-        found = StoredMatch.objects.filter(filter__in=batch, stored_at__gte=stored_at)
-        existing = found.filter(matched_at__lte=Subquery(begun_at), read_at=None)
-        existing.update(read_at=stored_at)
+def _mark_existing_read(
+    filters: Sequence[DueFilter], came: Sequence[Match | Change], stored_at: int
+) -> None:
+    """Mark as read what came, stored since an instant, that was there before its filter was."""
+    finding = {found.filter_id for found in came}
+    existing: dict[int, set[int]] = defaultdict(set)
+    for due in filters:
+        if due.existing_until is not None and due.filter_id in finding:
+            existing[due.existing_until].add(due.filter_id)
+    for instant, keys in existing.items():
+        found = StoredMatch.objects.filter(stored_at__gte=stored_at, matched_at__lte=instant)
+        for batch in batched(sorted(keys)):
+            found.filter(filter__in=batch, read_at=None).update(read_at=stored_at)
 
 
 def _pairs(matches: Iterable[Match]) -> list[tuple[int, str]]:

@@ -127,3 +127,28 @@ def test_what_waits_to_be_shown_is_asked_about(
 ) -> None:
     Match.objects.update(shown_at=wall_clock() + HOUR)
     assert "has found 1 message." in save(as_user(carol), "about lunch").content.decode()
+
+
+def test_what_came_since_the_last_run_of_a_changed_filter_is_new(
+    changed: Filter, tables: Tables
+) -> None:
+    arrive(tables, "supper")
+    arrive(tables, "planning")
+    lifecycle.change(changed, "about plan or about lunch or about supper or about planning")
+    rounds.run_round()
+    read = {name: is_read for name, (_, is_read) in stored().items()}
+    assert read == {"plan": True, "lunch": True, "supper": False, "planning": False}
+
+
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_filter_that_is_changed_before_its_first_run_finds_existing_mail_read(
+    tables: Tables, carol: User, existing: bool
+) -> None:
+    arrive(tables, "plan")
+    arrive(tables, "lunch")
+    made = lifecycle.install(carol, "about plan or about supper", name="f")
+    arrive(tables, "supper")
+    lifecycle.change(made, "about plan or about lunch", existing=existing)
+    rounds.run_round()
+    read = {name: is_read for name, (_, is_read) in stored().items()}
+    assert read == {"plan": True, "supper": False} | ({"lunch": True} if existing else {})
