@@ -29,12 +29,16 @@ Reply = tuple[int, str]
 
 @dataclass(slots=True)
 class Resource:
-    """A card or an event; ``may`` is what it said before, where it can be read no more."""
+    """A card or an event; ``may`` is all it said before, where it can be read no more.
+
+    ``said`` is that of any: a site may have read any version of it last.
+    """
 
     number: int
     content: str
     says: list[Fact]
     may: list[Fact] = field(default_factory=list)
+    said: list[Fact] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -51,9 +55,10 @@ class Collection:
     def put(self, path: str, content: str, says: list[Fact] | None) -> None:
         """Store a resource; it cannot be read if nobody can say what it says."""
         before = self.resources.get(path)
-        may = [*before.says, *before.may] if before and says is None else []
+        said = [*before.says, *before.said] if before else []
+        may = said if says is None else []
         self.changes.append(path)
-        self.resources[path] = Resource(len(self.changes), content, says or [], may)
+        self.resources[path] = Resource(len(self.changes), content, says or [], may, said)
 
     def delete(self, path: str) -> None:
         del self.resources[path]

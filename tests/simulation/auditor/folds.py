@@ -2,6 +2,7 @@
 
 written with existing mail, not to show it long after ─> its matches up to then are one line
 its line says how many of them the inbox would show
+found in mail that was seen before the filter was written ─> it arrives read
 opened by its owner ─> they are lines of their own from then on, and stay so
 """
 
@@ -22,12 +23,19 @@ DONE = 302
 
 @dataclass(slots=True)
 class Folds:
-    """Which filters were opened, and of which nobody can say, followed through a history."""
+    """Which filters were opened, and of which nobody can say, followed through a history.
+
+    ``written``: when the newest mail came that was seen before a filter was written; ``newest``:
+    that at the last point; ``found``: the matches that were there.
+    """
 
     known: Known
     desks: Desks
     opened: set[int] = field(default_factory=set)
     unsure: set[int] = field(default_factory=set)
+    written: dict[int, int] = field(default_factory=dict)
+    newest: int = 0
+    found: set[int] = field(default_factory=set)
 
     def judge(self, point: Point, lives: dict[int, Life]) -> Iterator[Finding]:
         """Judge which filters fold what they found, and what the lines of the inbox say."""
@@ -38,6 +46,7 @@ class Folds:
                 new[entry["key"]] = entry
             elif entry["what"] == "filter_changed":
                 new.pop(entry["key"], None)
+        yield from self._judge_found(point, lives)
         rows = [row for row in point.rows("filters") or [] if "folds_before" in row]
         for row in rows:
             if row["key"] in new:
@@ -52,14 +61,38 @@ class Folds:
 
     def _follow(self, entry: Entry, lives: dict[int, Life]) -> None:
         match entry["what"]:
+            case "filter":
+                self.written[entry["key"]] = self.newest
             case "unfold" if entry["status"] == DONE:
                 self.opened.add(entry["filter"])
             case "unfold" if entry["status"] is None:
                 self.unsure.add(entry["filter"])
             case "upkeep" if entry["kind"] == "restore":
                 self.unsure |= lives.keys()
+                self.written.clear()
             case "filter_changed" if entry.get("forget"):
                 self.unsure.add(entry["key"])
+
+    def _judge_found(self, point: Point, lives: dict[int, Life]) -> Iterator[Finding]:
+        """Judge whether what is of before arrived read, if nobody did anything with it since."""
+        touched = {
+            msgid
+            for entry in point.entries
+            for msgid in entry.get("msgids", ())
+            if entry["what"] in ("act", "remind")
+        }
+        unsure = any(entry.get("kind") == "undo" for entry in point.entries)
+        for row in point.rows("matches") or []:
+            is_new = row["key"] not in self.found
+            self.found.add(row["key"])
+            at = self.written.get(row["filter"], -1)
+            is_judged = is_new and not unsure and row["filter"] in lives
+            if not is_judged or row["matched_at"] > at or row["msgid"] in touched:
+                continue
+            if row["read_at"] is None and row.get("acted_at") is None:
+                said = f"filter {row['filter']} found {row['msgid']}, which was there before it"
+                yield Finding(LAW, f"{said}, and it is unread", point.step)
+        self.newest = self.known.newest
 
     def _judge_lines(
         self, point: Point, look: Entry, filters: list[Row], lives: dict[int, Life]

@@ -174,6 +174,14 @@ PLANTS = (
         "matches",
     ),
     Plant(
+        "existing mail arrives unread",
+        "filters.runs.store.filter_store",
+        "_mark_existing_read",
+        "matched_at__lte=instant",
+        "matched_at=instant",
+        "lists",
+    ),
+    Plant(
         "dependents of a filter are not compiled again",
         "filters.authoring.lifecycle",
         "change",
