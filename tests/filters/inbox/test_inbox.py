@@ -9,31 +9,14 @@ from django.test import Client
 
 from filters.authoring.models import Filter
 from filters.inbox import counts
-from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.models import Match
 from filters.people.models import User
-from filters.runs.store.filter_store import DjangoFilterStore
 from filters.site.templatetags.sidebar import sidebar_entries
 from tapestry.core.clock import HOUR, wall_clock
-from tapestry.core.ports import Match as Found
 from tapestry.tables.delta.log import Tables
+from tests.support.lists.found_mail import deliver
 
 SignIn = Callable[[User], Client]
-
-
-def deliver(
-    tables: Tables, owner: User, name: str, *msgids: str, audience: str = "public"
-) -> Filter:
-    """Install a filter and let it have found these messages, as a run would store them."""
-    made = Filter.objects.create(
-        owner=owner, name=name, text="from jones", phrase="from Jones", tql="…"
-    )
-    store = DjangoFilterStore()
-    due = [window for window in store.due(9) if window.filter_id == made.pk]
-    found = [Found(made.pk, msgid, audience, 5 + i, 0, (msgid,)) for i, msgid in enumerate(msgids)]
-    assert store.commit(due, 9, found)
-    refresh_cards(tables)
-    return made
 
 
 def test_it_asks_who_you_are(client: Client, db: None) -> None:
