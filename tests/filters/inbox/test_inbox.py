@@ -14,7 +14,7 @@ from filters.people.models import User
 from filters.site.templatetags.sidebar import sidebar_entries
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.lists.found_mail import deliver
+from tests.support.lists.listed_mail import find, installed
 
 SignIn = Callable[[User], Client]
 
@@ -31,7 +31,7 @@ def test_it_invites_you_to_write_a_filter_when_you_have_none(alice: User, as_use
 
 
 def test_it_lists_what_was_found_last_first(mail: Tables, alice: User, as_user: SignIn) -> None:
-    deliver(mail, alice, "jones", "plan@example.org", "reply@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org", "reply@example.org")
     page = as_user(alice).get("/").content.decode()
     assert page.index("Re: The plan") < page.index('<span class="subject">The plan')
     assert "Mary Jones" in page and "Bill Smith" in page
@@ -40,8 +40,8 @@ def test_it_lists_what_was_found_last_first(mail: Tables, alice: User, as_user: 
 def test_a_message_that_two_filters_found_stands_there_once(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org")
-    deliver(mail, alice, "plans", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org")
+    find(mail, installed(alice, "plans"), "plan@example.org")
     response = as_user(alice).get("/")
     (row,) = response.context["rows"]
     assert row.names == ("jones", "plans")
@@ -51,7 +51,7 @@ def test_a_message_that_two_filters_found_stands_there_once(
 def test_it_shows_nothing_that_other_people_found(
     mail: Tables, alice: User, bob: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org")
     page = as_user(bob).get("/").content.decode()
     assert "The plan" not in page
     assert "jones" not in page
@@ -60,7 +60,7 @@ def test_it_shows_nothing_that_other_people_found(
 def test_a_filter_of_somebody_else_is_not_there(
     mail: Tables, alice: User, bob: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org")
     assert as_user(alice).get("/in/jones/").status_code == 200
     assert as_user(bob).get("/in/jones/").status_code == 404
 
@@ -68,7 +68,7 @@ def test_a_filter_of_somebody_else_is_not_there(
 def test_a_person_who_has_left_a_group_no_longer_sees_its_mail(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "parc@example.org", audience="group:parc")
+    find(mail, installed(alice, "jones"), "parc@example.org", audience="group:parc")
     assert "For parc" in as_user(alice).get("/").content.decode()
     alice.groups.clear()
     response = as_user(alice).get("/")
@@ -80,7 +80,7 @@ def test_a_person_who_has_left_a_group_no_longer_sees_its_mail(
 def test_what_is_to_be_shown_later_is_not_shown_yet(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org")
     Match.objects.update(shown_at=wall_clock() + HOUR)
     assert "The plan" not in as_user(alice).get("/").content.decode()
 
@@ -88,8 +88,8 @@ def test_what_is_to_be_shown_later_is_not_shown_yet(
 def test_unread_messages_are_counted_and_opening_one_reads_it_everywhere(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org", "reply@example.org")
-    deliver(mail, alice, "plans", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org", "reply@example.org")
+    find(mail, installed(alice, "plans"), "plan@example.org")
     client = as_user(alice)
     before = client.get("/").context["sidebar"]
     assert [(e.name, e.total, e.unread) for e in before.filters] == [
@@ -107,8 +107,8 @@ def test_unread_messages_are_counted_and_opening_one_reads_it_everywhere(
 def test_reading_marks_nothing_of_other_people(
     mail: Tables, alice: User, bob: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org")
-    deliver(mail, bob, "jones", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org")
+    find(mail, installed(bob, "jones"), "plan@example.org")
     as_user(bob).get("/", {"open": "plan@example.org"})
     assert Match.objects.get(filter__owner=alice).read_at is None
     assert Match.objects.get(filter__owner=bob).read_at is not None
@@ -117,9 +117,9 @@ def test_reading_marks_nothing_of_other_people(
 def test_all_can_be_marked_read_for_one_filter_or_for_all(
     mail: Tables, alice: User, bob: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org")
-    deliver(mail, alice, "replies", "reply@example.org")
-    deliver(mail, bob, "jones", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org")
+    find(mail, installed(alice, "replies"), "reply@example.org")
+    find(mail, installed(bob, "jones"), "plan@example.org")
     client = as_user(alice)
     assert client.post("/read/", {"filter": "jones"}).status_code == 302
     assert client.get("/").context["sidebar"].unread == 1
@@ -145,7 +145,7 @@ def test_a_long_list_comes_in_pages(mail: Tables, alice: User, as_user: SignIn) 
 
     many = [Message(f"m{i}@example.org", subject=f"Number {i}.") for i in range(120)]
     append_messages(mail, DjangoClock(), many)
-    deliver(mail, alice, "jones", *(message.msgid for message in many))
+    find(mail, installed(alice, "jones"), *(message.msgid for message in many))
     client = as_user(alice)
     first = client.get("/in/jones/").content.decode()
     assert "Number 119." in first and "Number 69." not in first
@@ -156,7 +156,7 @@ def test_a_long_list_comes_in_pages(mail: Tables, alice: User, as_user: SignIn) 
 
 
 def test_htmx_gets_the_list_alone(mail: Tables, alice: User, as_user: SignIn) -> None:
-    deliver(mail, alice, "jones", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org")
     page = as_user(alice).get("/", headers={"HX-Request": "true"}).content.decode()
     assert page.startswith('<div id="list"')
     whole = as_user(alice).get(
@@ -169,7 +169,7 @@ def test_htmx_gets_the_list_alone(mail: Tables, alice: User, as_user: SignIn) ->
 def test_the_number_of_statements_does_not_grow_with_the_list(
     mail: Tables, alice: User, as_user: SignIn, path: str, django_assert_max_num_queries: Callable
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org", "reply@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org", "reply@example.org")
     client = as_user(alice)
     with django_assert_max_num_queries(30):
         client.get(path)
@@ -179,27 +179,27 @@ class TestSidebar:
     def test_it_is_silent_while_nothing_changes(
         self, mail: Tables, alice: User, as_user: SignIn
     ) -> None:
-        deliver(mail, alice, "jones", "plan@example.org")
+        find(mail, installed(alice, "jones"), "plan@example.org")
         client = as_user(alice)
         first = client.get("/sidebar/", {"seen": ""})
         assert first.status_code == 200
         assert first["HX-Trigger"] == "arrived"
         mark = first.context["sidebar"].mark
         assert client.get("/sidebar/", {"seen": mark}).status_code == 204
-        deliver(mail, alice, "replies", "reply@example.org")
+        find(mail, installed(alice, "replies"), "reply@example.org")
         assert client.get("/sidebar/", {"seen": mark}).status_code == 200
 
     def test_it_names_the_filter_one_is_in(
         self, mail: Tables, alice: User, as_user: SignIn
     ) -> None:
-        deliver(mail, alice, "jones", "plan@example.org")
+        find(mail, installed(alice, "jones"), "plan@example.org")
         page = as_user(alice).get("/sidebar/", {"current": "jones"}).content.decode()
         assert 'id="in-jones"' in page
         assert page.count('aria-current="page"') == 1
 
     def test_its_counters_have_words(self, mail: Tables, alice: User, as_user: SignIn) -> None:
-        deliver(mail, alice, "jones", "plan@example.org", "reply@example.org")
-        deliver(mail, alice, "plans", "plan@example.org")
+        find(mail, installed(alice, "jones"), "plan@example.org", "reply@example.org")
+        find(mail, installed(alice, "plans"), "plan@example.org")
         client = as_user(alice)
         client.post("/read/", {"filter": "plans"})
         page = client.get("/sidebar/").content.decode()
@@ -212,8 +212,8 @@ class TestSidebar:
 
 
 def test_the_title_counts_what_the_page_shows(mail: Tables, alice: User, as_user: SignIn) -> None:
-    deliver(mail, alice, "jones", "plan@example.org", "reply@example.org")
-    deliver(mail, alice, "parc", "parc@example.org", audience="group:parc")
+    find(mail, installed(alice, "jones"), "plan@example.org", "reply@example.org")
+    find(mail, installed(alice, "parc"), "parc@example.org", audience="group:parc")
     client = as_user(alice)
 
     def title(path: str) -> str:
@@ -231,8 +231,8 @@ def test_the_title_counts_what_the_page_shows(mail: Tables, alice: User, as_user
 def test_a_filters_list_has_its_own_marks_and_reasons_alone(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    deliver(mail, alice, "jones", "plan@example.org")
-    deliver(mail, alice, "plans", "plan@example.org")
+    find(mail, installed(alice, "jones"), "plan@example.org")
+    find(mail, installed(alice, "plans"), "plan@example.org")
     of_plans = Match.objects.filter(filter__name="plans")
     of_plans.update(evidence_rows=[{"what": "reply", "who": "Bill", "audience": "public"}])
     Match.objects.filter(filter__name="jones").update(read_at=1)

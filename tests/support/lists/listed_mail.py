@@ -34,11 +34,15 @@ def letters(tables: Tables, *msgids: str, root: str = "", audience: str = "publi
 
 
 def find(tables: Tables, filter_: Filter, *msgids: str, audience: str = "public") -> None:
-    """Let a filter find messages, and refresh the lists."""
+    """Let a filter find messages, one after another, and refresh the lists."""
     filter_.refresh_from_db()
-    until = max(filter_.since, 8) + 1
+    since = max(filter_.since, 8)
+    until = since + max(len(msgids), 1)
     due = [window for window in DjangoFilterStore().due(until) if window.filter_id == filter_.pk]
-    found = [Found(filter_.pk, msgid, audience, until, 0, (msgid,)) for msgid in msgids]
+    found = [
+        Found(filter_.pk, msgid, audience, since + i, 0, (msgid,))
+        for i, msgid in enumerate(msgids, start=1)
+    ]
     assert DjangoFilterStore().commit(due, until, found)
     refresh_cards(tables)
 
