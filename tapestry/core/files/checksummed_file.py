@@ -47,6 +47,11 @@ def size_with_checksums(payload: int) -> int:
     return payload + 4 * -(-payload // BLOCK) + _END.size
 
 
+def is_whole(content: bytes) -> bool:
+    """Tell whether bytes end as those of such a file."""
+    return content.endswith(_MAGIC)
+
+
 class ChecksummedFile:
     """An open file, mapped into memory; any number of threads may read it.
 

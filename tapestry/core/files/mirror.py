@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
-from tapestry.core.files.checksummed_file import ChecksummedFile, write_checksummed
+from tapestry.core.files.checksummed_file import ChecksummedFile, is_whole, write_checksummed
 from tapestry.core.files.damage import DamagedFileError, mended
 from tapestry.core.files.durable import whole_file
 
@@ -60,12 +60,24 @@ def write_mirror(path: Path, content: bytes, *, synced: bool = False) -> None:
         write_checksummed(mirror, content, synced=synced)
 
 
-def read_mirror(path: Path) -> bytes | None:
+def read_mirror(path: Path, *, checksummed: bool = False) -> bytes | None:
     """Return the content of a file as its mirror has it; None if that is not whole."""
     try:
-        return ChecksummedFile(mirror_of(path)).read().tobytes()
+        return content_of(mirror_of(path), checksummed=checksummed)
     except (DamagedFileError, OSError):
         return None
+
+
+def content_of(mirror: Path, *, checksummed: bool = False) -> bytes:
+    """Return the content of a file as a mirror has it.
+
+    ``checksummed``: so is the file.  Its mirror, cut where its content ends, is that file, and
+    would be read as the mirror of what that holds.  Raises DamagedFileError, FileNotFoundError.
+    """
+    content = ChecksummedFile(mirror).read().tobytes()
+    if checksummed and not is_whole(content):
+        raise DamagedFileError(mirror, "it was cut short")
+    return content
 
 
 def write_again(path: Path, content: bytes, reason: str) -> None:

@@ -158,11 +158,11 @@ def check_mirrored(kind: str, directory: Path, meaning: str, report: Report) -> 
         except FileNotFoundError:
             continue  # merged meanwhile
         except DamagedFileError as error:
-            if read_mirror(path) is None:
+            if read_mirror(path, checksummed=True) is None:
                 report.damaged(kind, path, error.reason, meaning, RESTORE)
             else:
                 report.damaged(kind, path, error.reason, "its mirror is whole", BY_ITSELF)
-    check_mirrors(kind, directory, report)
+    check_mirrors(kind, directory, report, checksummed=True)
 
 
 def check_staging(root: Path, report: Report) -> None:

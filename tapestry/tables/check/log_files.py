@@ -17,9 +17,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.mirror import mirrored_by, mirrors_of, read_mirror
+from tapestry.core.files.mirror import content_of, mirrored_by, mirrors_of, read_mirror
 from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, RESTORE, Damage, Report
 from tapestry.tables.delta.log_check import (
     CHECKPOINT,
@@ -158,7 +157,7 @@ def _read_entry(
         return None
 
 
-def check_mirrors(kind: str, directory: Path, report: Report) -> None:
+def check_mirrors(kind: str, directory: Path, report: Report, *, checksummed: bool = False) -> None:
     """Report damaged mirrors of the files in a directory that are whole."""
     reported = {damage.path for damage in report.damages}
     mirrors = mirrors_of(directory)
@@ -167,7 +166,7 @@ def check_mirrors(kind: str, directory: Path, report: Report) -> None:
             continue
         report.read(kind, "mirrors")
         try:
-            ChecksummedFile(mirror).read()
+            content_of(mirror, checksummed=checksummed)
         except FileNotFoundError:
             continue  # what it mirrors was deleted meanwhile
         except DamagedFileError as error:

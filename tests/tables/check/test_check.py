@@ -126,6 +126,22 @@ def test_a_damaged_file_is_named_and_nothing_is_lost_or_comes_twice(root):
         struck(root, path, chance)
 
 
+def test_a_mirror_that_was_cut_where_its_file_ends_is_named(root):
+    """It is that file then, which has checksums of its own."""
+    mirrored = [path for path in files(root) if mirror_of(path).exists()]
+    checksummed = [path for path in mirrored if path.parent.name != "_delta_log"]
+    for path in checksummed:
+        whole = mirror_of(path).read_bytes()
+        mirror_of(path).write_bytes(path.read_bytes())
+        assert damaged(root) == {str(mirror_of(path))}
+        path.write_bytes(b"damaged")
+        (damage,) = check(root).damages
+        assert (damage.path, damage.remedy) == (str(path), RESTORE)
+        path.write_bytes(mirror_of(path).read_bytes())
+        mirror_of(path).write_bytes(whole)
+    assert {path.parent.name for path in checksummed} >= {"forgetting"}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 30))
 def test_many_damaged_files_are_named_and_nothing_is_lost(root, seed):
