@@ -39,14 +39,12 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
     """Return the median milliseconds of each filter and of all: over the window, and of all."""
     from tapestry.plan.compile import compile_filter
     from tapestry.query.context import Context
-    from tapestry.spark.engine import SparkEngine
-    from tapestry.spark.session import LOCAL, connect
     from tests.bench.support import votes
-    from tests.bench.support.evaluation import answer_count, match_count
+    from tests.bench.support.evaluation import answer_count, engine_on, match_count
 
     runs = range(options["repeat"] + 2)
     since, until = votes.fill(services.tables(), options["annotations"], options["delta"])
-    engine_on_all = partial(SparkEngine, connect(LOCAL), snapshot(services.tables()))
+    engine_on_all = partial(engine_on, snapshot(services.tables()))
     filters: dict[str, dict[str, float | int]] = {}
     for name, text in FILTERS.items():
         plan = compile_filter(text, Context("terry"))
