@@ -81,6 +81,7 @@ def leave(failed: DueFilter, until: int, error: Exception) -> None:
         start=failed.start,
         since=failed.since,
         until=until,
+        existing_until=failed.existing_until,
         explanation=failed.explanation,
         waits_from=rows.values_list("waits_from", flat=True).get(),
         clock=BEGINNING if failed.completeness is None else failed.completeness.floor,

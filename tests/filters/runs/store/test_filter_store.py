@@ -11,11 +11,12 @@ from django.contrib.auth.models import Group
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
 from filters.people.models import User
-from filters.runs.models import Clock
+from filters.runs.models import Clock, SetAside
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.ports import Match
 from tests.support.faults.races import race
+from tests.support.faults.set_asides import Planted
 
 
 def install(owner: User, name: str = "jones", **fields: object) -> Filter:
@@ -131,6 +132,17 @@ class TestCommit:
             assert store.commit(store.due(until), until, [found])
         read = StoredMatch.objects.exclude(read_at=None).values_list("msgid", flat=True)
         assert set(read) == {"6@x", "9@x"}
+
+    def test_existing_mail_of_a_window_that_was_set_aside_arrives_read(
+        self, alice: User, set_asides: Planted
+    ) -> None:
+        set_asides.expect()
+        jones, store = install(alice, existing_until=5), DjangoFilterStore()
+        (due,) = store.due(9)
+        store.postpone(due, 9, KeyError("subject"))
+        SetAside.objects.update(try_again_at=0)
+        assert store.commit(store.due(12), 12, [match(jones)])
+        assert StoredMatch.objects.exclude(read_at=None).count() == 1
 
     def test_a_window_is_stored_once(self, alice: User) -> None:
         jones = install(alice)
