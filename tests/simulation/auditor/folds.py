@@ -74,13 +74,14 @@ class Folds:
                 self.unsure.add(entry["key"])
 
     def _judge_found(self, point: Point, lives: dict[int, Life]) -> Iterator[Finding]:
-        """Judge whether what is of before arrived read, if nobody did anything with it since."""
-        touched = {
-            msgid
-            for entry in point.entries
-            for msgid in entry.get("msgids", ())
-            if entry["what"] in ("act", "remind")
-        }
+        """Judge whether what is of before arrived read, if nobody did anything with it since.
+
+        What is in a mailbox may be unread there, and is so here then.
+        """
+        touched = {msgid for msgid, _ in self.known.pulled}
+        for entry in point.entries:
+            if entry["what"] in ("act", "remind"):
+                touched.update(entry.get("msgids", ()))
         unsure = any(entry.get("kind") == "undo" for entry in point.entries)
         for row in point.rows("matches") or []:
             is_new = row["key"] not in self.found
