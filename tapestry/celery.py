@@ -92,6 +92,7 @@ def _configuration() -> dict[str, Any]:
         "task_serializer": "json",
         "timezone": "UTC",
         "worker_pool": "threads",
+        "worker_consumer": "filters.site.work.queues.passing_on:PassingConsumer",
         "task_routes": {task: queue for queue, tasks in QUEUES.items() for task in tasks},
         "worker_prefetch_multiplier": 1,
         "worker_hijack_root_logger": False,

@@ -29,6 +29,7 @@ class DiskAwareTask(Task):
     """
 
     needs_room = True
+    Strategy = "filters.site.work.queues.passing_on:strategy"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the task, unless the disk is full."""
