@@ -26,8 +26,8 @@ _OLDEST_FEATURES_BY_NAME = 7
 def open_table(path: Path, table: str) -> DeltaTable:
     """Open the newest version of a table, and create the table if there is none.
 
-    Raise TapestryError if Tapestry did not make the table, or if it needs features (deletion
-    vectors, column mapping, …) that are not honoured.
+    Raise TapestryError if Tapestry did not make the table, if it needs features (deletion vectors,
+    column mapping, …) that are not honoured, or has columns of a newer version.
     """
     hint = "Check that the data directory exists, is whole and is yours to write."
     with explained(f"The table {path} cannot be opened", hint):
@@ -70,10 +70,15 @@ def _check(opened: DeltaTable, table: str, path: Path) -> None:
                 f"which Tapestry cannot {verb}.",
                 hint="Rewrite the table without these Delta features, or import its mail anew.",
             )
-    present = set(pa.schema(opened.schema().to_arrow()).names)
-    missing = [name for name in arrow_schema(table).names if name not in present]
-    if missing:
+    present, known = pa.schema(opened.schema().to_arrow()).names, arrow_schema(table).names
+    if missing := [name for name in known if name not in present]:
         raise TapestryError(
             f"The table {path} has no column {', '.join(missing)}.",
             hint="It was not made by Tapestry; choose another data directory.",
+        )
+    if later := [name for name in present if name not in known]:  # compaction would drop them
+        raise TapestryError(
+            f"The table {path} has the column {', '.join(later)}, "
+            "which this version does not know.",
+            hint="A newer Tapestry has added it: run that one.",
         )

@@ -18,6 +18,7 @@ from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.rows import arrow_schema
 from tapestry.tables.write.append import append_messages
+from tapestry.tables.write.compact import compact
 from tests.support.clocks import MemoryClock
 
 
@@ -61,6 +62,16 @@ def test_a_table_of_somebody_else_is_refused(tables):
     deltalake.write_deltalake(str(path), pa.table({"n": [1]}))
     with pytest.raises(TapestryError, match="has no column msgid, ts"):
         tables.open("messages")
+
+
+def test_a_table_of_a_newer_version_is_left_as_it_is(tables):
+    clock = MemoryClock()
+    append_messages(tables, clock, [Message("a")])
+    tables.open("messages").alter.add_columns([deltalake.Field("later", "string")])
+    with pytest.raises(TapestryError, match=r"has the column later, which this version does not"):
+        compact(tables)
+    with pytest.raises(TapestryError, match=r"has the column later, which this version does not"):
+        append_messages(tables, clock, [Message("b")])
 
 
 def test_a_damaged_log_is_one_sentence(tables):
