@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any, Self
 
 from filters.site.work.parts import addresses
 from tapestry.core.files.file_lock import is_held
@@ -23,6 +24,11 @@ class Ending:
     since: int
     is_down: bool
 
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """Return what was told, by a version that may tell more."""
+        return cls(**{field.name: told[field.name] for field in fields(cls)})
+
 
 def dump(endings: Iterable[Ending]) -> str:
     """Return what `up` writes of them."""
@@ -32,4 +38,4 @@ def dump(endings: Iterable[Ending]) -> str:
 def read(run: Path) -> list[Ending]:
     """Return the parts that are not well; none where no `up` runs."""
     text = addresses.written(run, NAME) if is_held(run / addresses.LOCK) else None
-    return [Ending(**fields) for fields in json.loads(text or "[]")]
+    return [Ending.of(told) for told in json.loads(text or "[]")]

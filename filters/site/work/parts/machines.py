@@ -79,7 +79,7 @@ def known() -> list[Machine]:
             name,
             content["at"],
             tuple(content["kinds"]),
-            tuple(Ending(**fields) for fields in content["endings"]),
+            tuple(map(Ending.of, content["endings"])),
         )
         for name, content in sorted(machines.items())
         if content["at"] > oldest
