@@ -193,6 +193,17 @@ def test_an_index_of_another_version_counts_as_missing_and_is_made_anew(mail):
     assert [m.msgid for m in run(mail, store).matches] == ["d@x"]
 
 
+def test_versions_with_other_indexes_take_turns_and_find_each_message_once(mail, monkeypatch):
+    store = MemoryStore(lunch="about lunch", dinner="about dinner")
+    run(mail, store)
+    for number, version in enumerate([5, 6, 6, 5, 5, 6]):
+        monkeypatch.setattr(index_store, "VERSION", version)
+        append(mail, [Message(f"{word}{number}@x", subject=word) for word in MEALS])
+        matches = sorted((m.filter_id, m.msgid) for m in run(mail, store).matches)
+        assert matches == [(0, f"lunch{number}@x"), (1, f"dinner{number}@x")]
+    assert store.enrolled_ids == {0, 1}
+
+
 def test_filters_for_which_the_index_has_no_room_run_by_themselves(mail, monkeypatch, caplog):
     caplog.set_level(logging.INFO, "tapestry")
     monkeypatch.setattr(index_store, "MOST_ENTRIES", 1)
