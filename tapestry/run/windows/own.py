@@ -210,17 +210,21 @@ def refuse(store: FilterStore, due_filter: DueFilter, error: Exception) -> None:
     """Store that a filter cannot be run, for its owner to see, and log it.
 
     An error in the text quotes the text, which is its owner's alone: the log says only that
-    there is one.  A fault of the surroundings is none of the filter: that error is raised.  What
-    nobody foresaw is tried again later.
+    there is one.  That text was read when it was stored: it is tried again by another version.
+    A fault of the surroundings is none of the filter: that error is raised.  What nobody foresaw
+    is tried again later.
     """
     if is_of_surroundings(error):
         raise error
     if is_unforeseen(error) or not isinstance(error, TapestryError):
         store.set_aside(due_filter, error)
         return
-    store.fail(due_filter, error.message)
-    in_text = error.span is not None or error.text is not None
-    message = "Its text does not compile." if in_text else error.message
+    message = error.message
+    if error.span is not None or error.text is not None:
+        message = "Its text does not compile."
+        store.set_aside(due_filter, TapestryError(f"{message} Save it again to see where."))
+    else:
+        store.fail(due_filter, message)
     event("refused", filter_id=due_filter.filter_id, error=message)
 
 

@@ -20,8 +20,9 @@ from filters.reading.annotations.outbox import annotate
 from filters.reading.models import OutboxAnnotation
 from filters.runs import rounds
 from filters.runs import tasks as upkeep_tasks
-from filters.runs.models import Heartbeat
+from filters.runs.models import Heartbeat, SetAside
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
+from filters.site.work import set_aside
 from filters.site.work.parts import services
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
@@ -29,6 +30,7 @@ from tapestry.core.files.site_lock import site_lock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.faults.set_asides import Planted
 from tests.support.lists.live_filters import unfold
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -188,8 +190,9 @@ def test_one_filter_that_is_changed_meanwhile_costs_no_other_its_window(
 
 
 def test_a_filter_that_compiles_no_more_says_so_and_the_others_go_on(
-    mail: Tables, carol: User
+    mail: Tables, carol: User, set_asides: Planted
 ) -> None:
+    set_asides.expect()
     lifecycle.install(carol, "replies by Smith", name="good")
     broken = lifecycle.install(carol, "about plan", name="broken")
     Filter.objects.filter(pk=broken.pk).update(tql="about about about")
@@ -198,6 +201,24 @@ def test_a_filter_that_compiles_no_more_says_so_and_the_others_go_on(
     broken.refresh_from_db()
     assert broken.error
     assert ("good", "reply@example.org") in found(carol)
+
+
+def test_a_filter_that_an_older_version_cannot_read_is_run_by_a_newer(
+    mail: Tables, carol: User, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
+) -> None:
+    set_asides.expect()
+    made = lifecycle.install(carol, "about plan", name="plan")
+    Filter.objects.update(tql="about the newest word )")
+    rounds.run_round()
+    broken = Filter.objects.get()
+    assert broken.error.startswith("Its text does not compile.")
+    assert "newest" not in SetAside.objects.get().traceback
+    Filter.objects.update(tql=made.tql)
+    assert rounds.run_round().matches == ()
+    monkeypatch.setattr(set_aside, "program_version", lambda: "newer")
+    assert rounds.run_round().matches
+    assert Filter.objects.get().error == ""
+    assert not SetAside.objects.exists()
 
 
 def test_it_writes_down_how_it_went(
