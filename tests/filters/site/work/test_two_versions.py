@@ -17,6 +17,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
+from filters.authoring.lifecycle import install
 from filters.authoring.models import Filter
 from filters.delivery.models import Delivery, Destination
 from filters.inbox.models import Match
@@ -151,3 +152,20 @@ def test_an_older_version_goes_on_over_the_database_of_a_newer(
     page.post("/message/annotate/", {"id": "0@x", "kind": "vote", "number": "1"})
     assert OutboxAnnotation.objects.get().owner == alice
     assert b"1@x" in page.get("/").content
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_way_of_delivery_that_only_a_newer_version_knows_waits_for_it(
+    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = Recorder()
+    change_way(monkeypatch, "webhook", send=sent.send)
+    later = Destination.objects.create(owner=alice, kind="later", name="later")
+    Destination.objects.create(owner=alice, kind="webhook", name="hook")
+    install(alice, "about lunch", name="lunch")
+    append_messages(mail, DjangoClock(), [Message("1@x", subject="lunch")])
+    rounds.run_round()
+    turn()
+    assert [msgid for _, msgid in sent.delivered] == ["1@x"]
+    later.refresh_from_db()
+    assert later.due_at is not None and later.active and not later.error
