@@ -121,7 +121,8 @@ class SecretOut(Schema):
 @router.get("/destinations", auth=READ, response=list[DestinationOut])
 def list_destinations(request: PersonRequest) -> list[DestinationOut]:
     """List the caller's destinations, of which there are at most 50."""
-    rows = Destination.objects.filter(owner=request.user).select_related("address__owner")
+    known = Destination.objects.filter(owner=request.user, kind__in=WAYS)  # by this version
+    rows = known.select_related("address__owner")
     return [_shown(row) for row in rows.prefetch_related("subscriptions__filter")]
 
 

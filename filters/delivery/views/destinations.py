@@ -39,7 +39,8 @@ class Listed:
 @require_safe
 def destinations(request: PersonRequest) -> HttpResponse:
     """List the destinations of the person, and the kinds that can be added."""
-    rows = Destination.objects.filter(owner=request.user).select_related("address__owner")
+    known = Destination.objects.filter(owner=request.user, kind__in=WAYS)  # by this version
+    rows = known.select_related("address__owner")
     context = {
         "destinations": _listed(rows),
         "ways": WAYS.values(),
@@ -103,7 +104,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
 
 def destination_of(request: PersonRequest, pk: int) -> Destination:
     """Return a destination of the person who asks; 404 for those of others."""
-    rows = Destination.objects.select_related("owner", "address__owner")
+    rows = Destination.objects.filter(kind__in=WAYS).select_related("owner", "address__owner")
     return get_object_or_404(rows, owner=request.user, pk=pk)
 
 

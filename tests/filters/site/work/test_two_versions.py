@@ -156,7 +156,7 @@ def test_an_older_version_goes_on_over_the_database_of_a_newer(
 
 @pytest.mark.usefixtures("engine")
 def test_a_way_of_delivery_that_only_a_newer_version_knows_waits_for_it(
-    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+    mail: Tables, alice: User, as_user: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = Recorder()
     change_way(monkeypatch, "webhook", send=sent.send)
@@ -169,3 +169,7 @@ def test_a_way_of_delivery_that_only_a_newer_version_knows_waits_for_it(
     assert [msgid for _, msgid in sent.delivered] == ["1@x"]
     later.refresh_from_db()
     assert later.due_at is not None and later.active and not later.error
+    page = as_user(alice)
+    for path in ("/delivery/", "/filters/new/", "/in/lunch/", "/filters/"):
+        assert page.get(path).status_code == 200, path
+    assert page.get(f"/delivery/{later.pk}/").status_code == 404
