@@ -72,7 +72,8 @@ test-long: servers $(TEST_READY)
 
 cluster: servers $(TEST_READY)
 	$(call need,ip of iproute2 (for networks of this machine),command -v ip >/dev/null,iproute2)
-	$(PYTEST) -m long --timeout=0 tests/live/test_several_machines.py tests/live/test_spark_cluster.py $(ARGS)
+	$(PYTEST) -n 2 -m long --timeout=0 tests/live/test_several_machines.py tests/live/test_spark_cluster.py \
+		tests/live/test_site_over_spark_cluster.py $(ARGS)
 
 SEEDS ?= 1-10
 STEPS ?= 400

@@ -177,10 +177,17 @@ def test_nothing_is_lost_or_comes_twice_when_machines_are_killed(inn, environmen
 
 FOUND = """
 import json
+from filters.authoring.models import Filter
 from filters.delivery.models import Destination
 from filters.inbox.models import Match
+from filters.runs.models import SetAside
 found = Match.objects.exclude(sequence=None).values_list("filter__name", "msgid")
-print(json.dumps([list(found), Destination.objects.exclude(due_at=None).count()]))
+print(json.dumps({
+    "found": sorted(map(list, found)),
+    "due": Destination.objects.exclude(due_at=None).count(),
+    "errors": list(Filter.objects.exclude(error="").values_list("error", flat=True)),
+    "set_aside": list(SetAside.objects.values_list("kind", "traceback")),
+}))
 """
 
 
@@ -230,11 +237,17 @@ class CutOff:
             self.manage("ingest", str(file))
             self.count += 1
 
-    def is_settled(self) -> bool:
-        """Return whether all is found by both filters, each once, and sent."""
-        found, due = json.loads(self.manage("shell", "-v", "0", "-c", FOUND))
-        expected = [[name, f"{n}@x"] for name in ("jones", "all") for n in range(self.count)]
-        return sorted(found) == sorted(expected) and not due
+    def expected(self) -> list[list[str]]:
+        return [[name, f"{n}@x"] for name in ("jones", "all") for n in range(self.count)]
+
+    def state(self) -> dict[str, object]:
+        state: dict[str, object] = json.loads(self.manage("shell", "-v", "0", "-c", FOUND))
+        return state
+
+    def settle(self) -> None:
+        """Wait until all is found by both filters, each once, and sent."""
+        settled = {"found": sorted(self.expected()), "due": 0, "errors": [], "set_aside": []}
+        eventually(lambda: self.state() == settled, 300, lambda: json.dumps(self.state(), indent=1))
 
 
 @pytest.mark.long
@@ -265,11 +278,11 @@ def test_what_a_machine_that_is_cut_off_leaves_another_goes_on_with(data_dir, tm
                 host = chance.choice(machines.hosts)
                 host.cut_off()
                 machines.send(2)
-                eventually(machines.is_settled, 300)
+                machines.settle()
                 host.connect(network)
                 time.sleep(chance.uniform(0.0, 20.0))
             machines.send(2)
-            eventually(machines.is_settled, 300)
+            machines.settle()
             sent = {(m["Message-ID"], m["Resent-Message-ID"]) for m in smtp.messages}
             expected = [f"<{n}@x>" for n in range(machines.count) for _ in ("jones", "all")]
             assert sorted(msgid for msgid, _ in sent) == sorted(expected)
@@ -343,7 +356,7 @@ def test_machines_that_are_restarted_in_turn_send_each_letter_once_and_none_late
                     letters.is_over = True
                 for done in doing:
                     done.result(300)
-            eventually(machines.is_settled, 300)
+            machines.settle()
             late = max(letters.sent[number] - came for number, came in letters.came.items())
             with capsys.disabled():
                 print(f"{machines.count} letters, the latest {late:.1f} s after it came")

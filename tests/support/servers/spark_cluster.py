@@ -41,25 +41,21 @@ class SparkCluster:
     def __init__(self, network: Network, hosts: Sequence[Host], directory: Path) -> None:
         self.network, self.hosts, self.directory = network, hosts, directory
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.master = f"spark://{network.here}:{free_port()}"
         self.port, self.token = free_port(), secrets.token_urlsafe()
         # A name: clients send no token to the address of a host over plain text.
         self.remote = f"sc://localhost:{self.port}/;token={self.token}"
 
     def start(self) -> None:
         """Start all, and wait until Spark Connect listens."""
-        master = f"spark://{self.network.here}:{free_port()}"
-        self._run(
-            "master",
-            "master.Master",
-            "--host",
-            self.network.here,
-            "--port",
-            master.rpartition(":")[2],
-        )
+        address = ("--host", self.network.here, "--port", self.master.rpartition(":")[2])
+        self._run("master", "master.Master", *address)
         for host in self.hosts:
-            where = ["--host", host.address, "--work-dir", self.directory / host.namespace]
-            of = ["--cores", "1", "--memory", "600m", *where, master]
-            self._run(host.namespace, "worker.Worker", *of, inside=host.inside)
+            self.begin(host)
+        self.begin_connect()
+
+    def begin_connect(self) -> None:
+        """Start Spark Connect, at its port, and wait until it listens."""
         settings = SETTINGS | {
             "spark.connect.grpc.binding.port": str(self.port),
             "spark.driver.host": self.network.here,
@@ -67,13 +63,24 @@ class SparkCluster:
         given = (word for name, value in settings.items() for word in ("--conf", f"{name}={value}"))
         server = "org.apache.spark.sql.connect.service.SparkConnectServer"
         memory = ("--driver-memory", "700m", "--executor-memory", "500m")
-        submit = (HOME / "bin" / "spark-submit", "--class", server, "--master", master)
+        submit = (HOME / "bin" / "spark-submit", "--class", server, "--master", self.master)
         self._spawn("connect", *submit, *memory, *given, "spark-internal")
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not listens(self.port):
             assert self._processes["connect"].poll() is None, self.log_of("connect")
             assert time.monotonic() < deadline, self.log_of("connect")
             time.sleep(0.2)
+
+    def begin(self, host: Host) -> None:
+        """Start the worker of a host."""
+        where = ["--host", host.address, "--work-dir", self.directory / host.namespace]
+        of = ["--cores", "1", "--memory", "600m", *where, self.master]
+        self._run(host.namespace, "worker.Worker", *of, inside=host.inside)
+
+    def tasks_of(self, host: Host) -> int:
+        """Return how many tasks of statements a host has done."""
+        logs = (self.directory / host.namespace).glob("app-*/*/stderr")
+        return sum(log.read_text().count("Finished task") for log in logs)
 
     def log_of(self, name: str) -> str:
         return (self.directory / f"{name}.log").read_text()
@@ -106,9 +113,11 @@ class SparkCluster:
 
 
 @contextmanager
-def running_spark_cluster(network: Network, directory: Path) -> Iterator[SparkCluster]:
-    """Run one with a worker in each of two hosts."""
-    hosts = [Host(network, f"spark-{name}", at) for at, name in enumerate("ab", 2)]
+def running_spark_cluster(
+    network: Network, directory: Path, name: str = "spark"
+) -> Iterator[SparkCluster]:
+    """Run one with a worker in each of two hosts, whose names begin with that of the cluster."""
+    hosts = [Host(network, f"{name}-{end}", at) for at, end in enumerate("ab", 2)]
     cluster = SparkCluster(network, hosts, directory)
     try:
         cluster.start()

@@ -11,16 +11,16 @@ from contextlib import contextmanager, suppress
 
 
 @contextmanager
-def tls_proxy(to: int, tls: ssl.SSLContext) -> Iterator[int]:
+def tls_proxy(to: int, tls: ssl.SSLContext, host: str = "127.0.0.1") -> Iterator[int]:
     """Serve until the end of the block, and yield the port."""
 
     async def serve(reader: StreamReader, writer: StreamWriter) -> None:
-        with suppress(OSError):
+        with suppress(OSError, asyncio.CancelledError):
             back, server = await asyncio.open_connection("127.0.0.1", to)
             await asyncio.gather(_pass_on(reader, server), _pass_on(back, writer))
 
     loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls))
+    server = loop.run_until_complete(asyncio.start_server(serve, host, 0, ssl=tls))
     serving = threading.Thread(target=loop.run_forever)
     serving.start()
     try:
