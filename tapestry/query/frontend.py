@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.checker import check
@@ -16,19 +17,21 @@ from tapestry.query.phrases.help.bare_words import (
     after_noun,
     begins_sentence,
     opens_with_words,
+    says_words_alone,
     words_with_phrases,
 )
-from tapestry.query.phrases.help.calendar import check_no_span, with_span_last
+from tapestry.query.phrases.help.calendar import check_no_span, lasting, with_span_last
 from tapestry.query.phrases.help.sentences import phrases_of_all
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.refusals import check_can_be_said
 from tapestry.query.phrases.slips import NO_SLIPS, slip
-from tapestry.query.phrases.states import check_no_states
+from tapestry.query.phrases.states import StateError, check_no_states
+from tapestry.query.phrases.wordings.haste import in_full
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
 from tapestry.query.phrases.wordings.senses import NAMED_MAIL, misread_word
 from tapestry.query.phrases.words import parse_words
-from tapestry.query.signs import may_be_code
+from tapestry.query.signs import is_condition, may_be_code
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError, Parsed, UnsaidError, placed
@@ -46,10 +49,33 @@ def read(text: str, context: Context) -> n.CheckedQuery:
     """
     with placed(text):
         try:
-            return _checked(text, context)
+            return _read_in_full(text, context) or _checked(text, context)
         except RecursionError:
             # The limit on nesting prevents it, unless the caller is very deep already.
             raise too_deep(Span(0, len(text))) from None
+
+
+def _read_in_full(text: str, context: Context) -> n.CheckedQuery | None:
+    """Read a text that is written in haste; None if it is not, or is no phrase in full, either."""
+    full = in_full(text, context.is_person)
+    if full == text or is_condition(text) or operators.are_named_in(text):
+        return None
+    try:
+        query = _checked(full, context)
+    except MisreadError:
+        return None
+    except TapestryError as error:
+        others = error.others if isinstance(error, StateError) else ()
+        others = others or tuple(lasting(full, error.span) if error.span else ())
+        if not others:
+            return None
+        refused = StateError(error.message, Span(0, len(text)), error.hint)
+        refused.others = others
+        raise refused from None
+    is_phrase = query.notation == "phrase" and query.phrase
+    if is_phrase and not says_words_alone(query.phrase or ""):
+        return replace(query, text=text, restated=True)
+    return None
 
 
 def _checked(text: str, context: Context) -> n.CheckedQuery:

@@ -6,7 +6,7 @@ A filter is kept, and asked again; a search is asked once, so that it may say �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from tapestry.core.errors import TapestryError
@@ -16,15 +16,18 @@ from tapestry.query.phrases.help.bare_words import (
     MOST_BEFORE,
     after_noun,
     in_subject,
+    says_words_alone,
     words_with_phrases,
 )
 from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
 from tapestry.query.phrases.refusals import can_be_said
+from tapestry.query.phrases.wordings.haste import in_full
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import goes_first
 from tapestry.query.phrases.words import parse_words
+from tapestry.query.signs import is_condition
 from tapestry.query.tree.parsed import MisreadError
 
 Read = TypeVar("Read")
@@ -50,10 +53,23 @@ def read_search(
 ) -> Search[Read]:
     """Read the text of a search box with a reader of filters, which raises TapestryError.
 
-    Tried are words before a phrase (“lunch from mary”), the text, and its words.
+    Tried are words before a phrase (“lunch from mary”), the text, and its words, and first what is
+    written in haste (“pics frm bob”) in full.
     """
     has_operators = operators.are_named_in(text)
     subject = None if has_operators else in_subject(text)
+    full = text if has_operators or is_condition(text) else in_full(text, context.is_person)
+    if full != text:
+        found = _read(full, context, reader, None)
+        if found.read is not None and found.error is None and not _is_of_words_alone(found.text):
+            return replace(found, subject=subject)
+    return _read(text, context, reader, subject)
+
+
+def _read(
+    text: str, context: Context, reader: Callable[[str, Context], Read], subject: str | None
+) -> Search[Read]:
+    has_operators = operators.are_named_in(text)
     spans = dated(text, context, has_operators=has_operators)
     misread: TapestryError | None = None
     for phrases in _readings(text, spans):
@@ -97,6 +113,11 @@ def _is_of_words(text: str) -> bool:
     except MisreadError:
         return not operators.are_in(text)
     return False
+
+
+def _is_of_words_alone(text: str) -> bool:
+    """Tell whether a text is no phrase, or one that mentions words and no more."""
+    return _is_of_words(text) or says_words_alone(text)
 
 
 def as_words(text: str) -> str | None:

@@ -48,7 +48,7 @@ from tapestry.query.phrases.words import MOST, check_length_of_words, looked_for
 from tapestry.query.signs import is_notation, may_be_code
 from tapestry.query.tree.parsed import MisreadError
 
-_APART = ("from", "to", "cc", "bcc", "subject")
+_APART = ("from", "to", "cc", "bcc", "subject", "body")
 """Operators that may be written apart from their value, as ``From: mary`` in a message."""
 
 _END = r"(?![^\s(){}|\"])"

@@ -172,6 +172,7 @@ def _person(kind: str, value: str, span: Span) -> PhraseNode:
 
 
 def _text(kind: str, value: str, span: Span, *, is_quoted: bool) -> PhraseNode:
+    value = value if is_quoted else value.rstrip(",;") or value
     if not is_quoted and len(value) > 1 and kind in ("about", "saying", "mentioning"):
         if value[0] == "-":
             return negated(_text(kind, value[1:], span, is_quoted=False))

@@ -36,6 +36,7 @@ _NEVER_FIRST = {"about": ("to",), "tagged": ("by", "but"), "in_filter": ("filter
 _NO_NAMES = (
     *("last", "next", "this", "that", "list", "newsgroup", "group", "filter"),
     *("a", "an", "certain", "find", "contains", "equals", "is", "like", "matches", "by"),
+    *("includes", "include", "contain", "containing", "has", "says"),
     *("to", "from", "with", "without", "about", "at", "or", "reply", "specific"),
     *("you", "his", "her", "their", "my", "your", "our", "the"),
     *("any", "all", "both", "many", "several", "few", "multiple", "either", "neither"),
@@ -57,7 +58,7 @@ _CLOSED = """
     for with without from to by about in on at since until before after during within outside inside
     into over under between last next ago yet also only still sent wrote got received replied
     answered please sometime sometimes somewhere recently lately maybe perhaps again earlier later
-    once already anymore
+    once already anymore both either neither too alone together everything anything any some no all
 """
 _NOT_IN_NAMES = frozenset((*_EXCEPT, *_CLAUSES.split(), *_CLOSED.split()))
 """Words that are in no name of more than one word: a sentence goes on there."""
@@ -78,6 +79,7 @@ _VERBS = (
 )
 """Words that other programs want before a text."""
 
+_OF_LIST = re.compile(r"(?:any|all)\s+of\b", re.IGNORECASE)
 _COUNTED = re.compile(
     rf"(?:(?:only|just|more than|over|at least)\s+)?{NUMBER}\s+(?:{NOUN}|repl(?:y|ies)|answers?)",
     re.IGNORECASE,
@@ -152,6 +154,7 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
     is_verb = (
         first.rstrip(":") in _VERBS
         or first in _NEVER_FIRST.get(kind, ())
+        or (first in ("any", "all") and _OF_LIST.match(text, value.span.start))
         or (first == "both" and _AND_AFTER.match(text, value.span.end))
     )
     if not is_person and is_verb and (is_alone or " " in value.text):
@@ -179,7 +182,8 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
             rest = value.text[len(word) :].strip()[:40]
             hint = f"Leave it out: “{rest}”. If it is a part of the name, put it in double quotes."
             raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
-        is_sign = is_person and not following and _ends(word, text[span.end :])
+        is_owner = is_person and following and word.lower().endswith(("'s", "’s"))
+        is_sign = is_owner or (is_person and not following and _ends(word, text[span.end :]))
         if is_sign or (
             place
             and word.lower().replace("’", "'") in (_NOT_IN_NAMES if is_person else _NOT_IN_TEXTS)

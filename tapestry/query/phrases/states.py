@@ -14,6 +14,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query.phrases.help.bare_words import words_with_phrases
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.slips import lacks_letter
+from tapestry.query.phrases.wordings.haste import in_full
 from tapestry.query.phrases.wordings.rewording import is_meant
 
 STATES = {
@@ -67,6 +68,7 @@ _OPENINGS = _compiled(
     rf"(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
     rf"{_OPENING}(?P<a>archived)(?=\s+(?:{_MAIL}|from|by|about|since|before)\b|\s*\Z)",
     rf"\A{_STATE.format('a')}\s+and(?=\s+[\w-]+\s*\Z)",
+    rf"\A{_STATE.format('a')}(?=\s+[\w-]+\s+(?:last|this|yesterday|today|since)\b)",
     rf"{_OPENING}(?P<no>not\s+)?{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
     rf"(?:\s+by\s+me)?(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
 )
@@ -154,7 +156,7 @@ def without_words_of_state(text: str) -> tuple[str, tuple[State, ...]]:
     >>> without_words_of_state("unread mail from bob that I starred")
     ('mail from bob', (State(name='unread', is_wanted=True), State(name='starred', is_wanted=True)))
     """
-    rest, states = _plain(_WRITTEN.sub(_spelt, text)), []
+    rest, states = _plain(_WRITTEN.sub(_spelt, in_full(text))), []
     for pattern in (*_OPENINGS, *_ENDINGS, *_SENTENCES, *_VERBS, *_ITEMS):
         match = pattern.search(rest)
         if match and (pattern not in (*_VERBS, *_ITEMS) or _leaves_phrase(match, rest)):

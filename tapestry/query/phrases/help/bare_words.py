@@ -97,7 +97,7 @@ _RANKING = frozenset(
 _AFTER_WORDS = ("with_attachments", "with_no_reply", "with_no_review", "with_a_patch", "on_list")
 """Kinds of phrases that may follow words, and have no name, number or day."""
 
-_MAIL = re.compile(NOUN, re.IGNORECASE)
+_MAIL = re.compile(rf"{NOUN}|stuff|things", re.IGNORECASE)
 _BY = re.compile(r"\s+by\b", re.IGNORECASE)
 _GROUP = re.compile(class_pattern("HIERARCHY"), re.IGNORECASE)
 _LEFT_OUT = re.compile(r'(?:leaving out|not mentioning) "')

@@ -248,6 +248,7 @@ _PATTERNS = {
     "FEW": rf"{_SURE_NAME}(?: {_SURE_NAME}){{0,2}}",
     "BRACKETED": r"\[[^\[\]]+\]",
     "ITS": r"(?:today|yesterday|(?:this|last) (?:week|month|year))'s",
+    "MASK": r"(?=[^\s,():]*\*)[^\s,():@]*@[^\s,():]+",
     "FILENAME": r"[^\s,():]*\w\.[a-z][a-z0-9]{1,4}",
     "WHOM": "(?:from|to|cc)",
     "ACTOR": rf"(?!\w+s (?:sent|posted|mailed|forwarded) (?:to|by|from|on|in) "

@@ -60,7 +60,8 @@ SENSES: dict[str, tuple[str, str]] = {
     ),
     "rank": (
         "last|latest|newest|most recent|recent|oldest|earliest|first|second|third|next|top|best"
-        "|random|largest|biggest|smallest|longest|shortest",
+        "|random|largest|biggest|smallest|longest|shortest"
+        r"|(?:1st|2nd|3rd|[4-9]th)(?= (?:repl|answer|response|e?-?mail|message|post))",
         f"{_WHEN}|top|numbered|earliest|half|third|quarter|most|starting a thread|new senders"
         "|with no reply",
     ),
@@ -90,7 +91,7 @@ _CLOSED = """
     none neither nor or and but without except of at by to from in on for with since until before
     after than only just also last first latest newest oldest earliest second third fourth next
     half top best random largest biggest smallest longest shortest got sent wrote
-    exactly else
+    exactly else what's who's where's that's there's i'm i've reply replies answers
 """
 _NOT_SOUGHT = frozenset(_CLOSED.split())
 """Words that are looked for among words alone: beside a phrase they have a meaning."""

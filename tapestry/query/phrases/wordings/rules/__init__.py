@@ -62,6 +62,9 @@ FIRST = (
     "^ SUBJECT (has | contains) no VALUE $",
     "from PERIOD CALENDAR",
     "REPLY COMMA? COMMA? none BY",
+    "WHOM MASK",
+    "WHOM (the)? DOMAIN domain",
+    "either? (the)? (subject or (the)? body | body or (the)? subject) (CONTAIN | has)",
 )
 """Requests that are phrases as well, but would mean something else there."""
 

@@ -66,6 +66,21 @@ def _one_alone(found: re.Match[str]) -> str:
 
 RULES = (
     (
+        "^ {owner:OWNER} REPLY to my MAIL (about | on)",
+        lambda found: f"replies to me from {found['owner'][:-2]} and replies to a message about ",
+    ),
+    (
+        "REPLY to {owner:OWNER} (MAIL | QUESTION) about",
+        lambda found: f"replies to {found['owner'][:-2]} and replies to a message about ",
+    ),
+    (
+        "^ REPLY (from {who:NAME})? to (my | our) (MAIL | QUESTION) (about | on)",
+        lambda found: (
+            f"replies to me {'from ' + found['who'] if found['who'] else ''} "
+            "and replies to a message about "
+        ),
+    ),
+    (
         "WHICH? (NOBODY (but | except | other than) {who:SOMEBODY} (has)? ANSWERED | "
         "NOBODY (has)? ANSWERED (but | except | other than) (by)? {whom:SOMEBODY})",
         _one_alone,
@@ -110,6 +125,10 @@ RULES = (
     (
         "REPLY BY {who:NAME} to {owner:OWNER} (MAIL | THREAD | REPLY)",
         lambda found: f"replies to {found['owner'][:-2]} and replies by {found['who']} ",
+    ),
+    (
+        "^ (did | has) {who:NAME} ALSO? ANSWER (to)? (me | my MAIL) (about | on)",
+        "replies to me from {who} and replies to a message about ",
     ),
     ("^ {owner:OWNER} REPLY", lambda found: f"replies by {found['owner'][:-2]} "),
     ("^ {owner:OWNER} THREAD", lambda found: f"from {found['owner'][:-2]} starting a thread "),
@@ -171,15 +190,24 @@ RULES = (
         _asked,
     ),
     (
-        "^ (let me know | (remind | tell | alert | notify | warn | ping) me) (if | when | unless) "
+        "^ (let me know | (remind | tell | alert | notify | warn | ping | nudge) me) "
+        "(if | when | unless) "
         "{who:NAMES} (NOT | never)? (ANSWER | answers | replies) (to me | to my MAIL | me)? "
         "(WITHIN {age:AGE})? $",
         _reminder_of,
     ),
     ("in (reply | answer) to {who:NAME} ($ | ,)", "replies to {who} "),
+    (
+        "to {who:NAME} WHICH? I? NOT (hear | heard) back (on | about | from)?",
+        "from me to {who} with no reply by {who}",
+    ),
     ("^ I? NOT (heard | had word) (back)? from {who:NAME} (WITHIN {age:AGE})? $", _reminder_of),
     ("{age:AGE} (with | and | of | ,)? (no | without) A? REPLY BY {who:NAME}", _aged_by),
     ("(with no | without) A? REPLY (after | in) {age:AGE} ($ | and | ,)", _aged_by),
+    (
+        "(no | without) A? REPLY BY {who:NAME} WITHIN {age:AGE} to my (MAIL | QUESTION)",
+        _reminder_of,
+    ),
     ("(no | without) A? REPLY BY {who:NAME} WITHIN {age:AGE}", _aged_by),
     ("^ {age:AGE} (with | and | of | ,)? (no | without) A? REPLY $", _aged_by),
     ("^ no REPLY yet BY {who:NAME} $", "from me to {who} with no reply by {who}"),

@@ -80,6 +80,8 @@ def number_of(word: str) -> int:
 
 
 RULES: tuple[Rule, ...] = (
+    (f"{_VOTED_AGAINST} by", "voted against by "),
+    ("(upvoted | up-voted | voted up | voted | liked) by", "voted for by "),
     (
         "voted {way:WAYS} by (anyone | anybody | someone | somebody)",
         "voted {way} by more than 0 people",
@@ -141,7 +143,7 @@ RULES: tuple[Rule, ...] = (
     (f"WHICH? at least {{number:NUMBER}} (people | persons) HAS? {_VOTED_FOR}", _at_least),
     (f"WHICH? OTHERS HAS? ALSO? {_VOTED_FOR}", "voted for by more than 0 people "),
     ("(voted for | upvoted | liked) by at least {number:NUMBER} (people | persons)", _at_least),
-    ("(upvoted | up-voted | voted up) by", "voted for by "),
+    ("(upvoted | up-voted | voted up | voted) by", "voted for by "),
     ("liked by {who:NAME}", "voted for by {who}"),
     ("liked by me", "voted for by me "),
     (

@@ -43,6 +43,11 @@ def _compared(found: re.Match[str]) -> str:
     return f"with {way} {found['number']} {found['what']} "
 
 
+def _how_many(found: re.Match[str]) -> str:
+    way = found["way"].lower()
+    return f"with {way}{'' if way.startswith('at') else ' than'} {found['number']} {found['what']} "
+
+
 RULES: tuple[Rule, ...] = (
     *(
         (f"(with)? {share} A? REPLY (BE | came) BY", f"with {compared} of the replies by ")
@@ -80,4 +85,5 @@ RULES: tuple[Rule, ...] = (
     ("WHICH? (got | GET) {how:MORE}", "with {how}"),
     ("HAVE? {number:NUMBER} or {way:WAY} {what:COUNTED}", _or_more),
     ("HAVE? more {what:COUNTED} than {number:NUMBER}", "with more than {number} {what}"),
+    ("^ {what:COUNTED} {way:MORE} (than)? {number:NUMBER}", _how_many),
 )

@@ -7,7 +7,7 @@ import re
 from tapestry.query.phrases.wordings.rules.clauses import any_of
 
 _BUT = "(except | excluding | but not | other than)"
-_BUT_OF_ALL = "(except | excluding | but | but not | other than)"
+_BUT_OF_ALL = "(except | excluding | besides | but | but not | other than)"
 _ANY = "(anyone | anybody | everyone | everybody)"
 
 
@@ -39,6 +39,10 @@ RULES = (
     (
         f"BY {_ANY} {_BUT_OF_ALL} BY? {{who:SENDERS}} ($ | {{after:FOLLOW}})",
         lambda found: f"not from {any_of(found['who'])} {found['after'] or ''} ",
+    ),
+    (
+        f"^ {_ANY} {_BUT_OF_ALL} {{who:SENDERS}} (who | that) WRITE",
+        lambda found: f"not from {any_of(found['who'])} ",
     ),
     ("not BY {who:NAME} and {other:NAME} $", "not from {who} or {other}"),
     (

@@ -137,6 +137,13 @@ def _unreviewed(found: re.Match[str]) -> str:
     return f"{series}with no review {counted(found['age'])} old "
 
 
+def _scored(found: re.Match[str]) -> str:
+    """Return a score that is compared with a number."""
+    way, number = found["way"].lower(), number_of(found["number"])
+    side = "above" if way in ("more", "at least") else "below"
+    return f"with a score {side} {number + {'at least': -1, 'at most': 1}.get(way, 0)} "
+
+
 RULES = (
     (
         "(^ | HAVE) A? {one:PLAIN} (or | and) {other:PLAIN} (files | attachments | file | "
@@ -162,6 +169,11 @@ RULES = (
         "(and | or) filter {words:WORD}",
         lambda found: f"{found[0].split()[0]} in filter {found['words']} ",
     ),
+    ("^ score {way:MORE} (than)? {number:NUMBER}", _scored),
+    (
+        "(sized? | size)? between {low:SIZE} {least:BYTES} and {size:SIZE} {unit:BYTES}",
+        "larger than {low} {least} and smaller than {size} {unit}",
+    ),
     (
         "between {low:SIZE} and {size:SIZE} {unit:BYTES}",
         "larger than {low} {unit} and smaller than {size} {unit}",
@@ -183,8 +195,18 @@ RULES = (
         "attachment named {words}",
     ),
     ("HAVE A? {type:PLAIN} $", _of_type),
+    ("(has | have | having) A? {kind:DOTTED}", "with a {kind}"),
+    ("COMMA? no attachment", "and not with attachments "),
     ("^ A? FILES {how:COMPARED}", "with attachments {how}"),
     ("^ {type:PLAIN} (documents | sheets | document)", _files),
+    (
+        "^ {one:PLAIN} or {other:PLAIN} {how:PREP}",
+        lambda found: (
+            f"(with {found['one']} files or with {found['other']} files) {found['how']} "
+            if _is_type(found)
+            else found[0]
+        ),
+    ),
     ("^ no {what:PICTURES} $", "without {what}"),
     ("(except | excluding | (but | and) (not | no)) {what:PICTURES}", "and without {what}"),
     (
@@ -212,7 +234,11 @@ RULES = (
         "(MAIL | notifications)",
         "from programs ",
     ),
-    ("(written | sent)? by (humans | a human | real people | a real person)", "not from programs "),
+    (
+        "(written | sent)? by (actual | real)? (humans | a human | human beings | people "
+        "| a real person)",
+        "not from programs ",
+    ),
     ("^ (patches | patch series) WHICH? NOBODY (has)? ACKED WITHIN {age:AGE}", _unreviewed),
     ("{without:WITHOUT} review (for | in | within | after) {age:AGE}", _unreviewed),
     ("patches (that | which)? (change | touch | modify | changing | modifying)", "touching "),
@@ -249,6 +275,7 @@ RULES = (
     ("^ no LIST $", "not on any list "),
     ("^ no LIST ,", "not on any list , "),
     ("COMMA no LIST", "and not on any list "),
+    ("COMMA? with A? review by", "and reviewed by "),
     (
         "^ (tagged | labelled | labeled) {words:VALUE} (but not | and not) {word:VALUE} $",
         "tagged {words} and not tagged {word}",
@@ -276,6 +303,14 @@ RULES = (
     ),
     ("WHICH? (got | BE)? (voted up | upvoted | up-voted)", "with a score above 0 "),
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
+    (
+        "HAVE A? {one:PLAIN} or A? {other:PLAIN} attached",
+        lambda found: (
+            f"(with {found['one']} files or with {found['other']} files) "
+            if _is_type(found)
+            else found[0]
+        ),
+    ),
     ("(HAVE A? | ,) {type:PLAIN} attached", _attached),
     ("{word:PLAIN} attached ($ | {after:PREP})", _with_files),
     ("^ (email | e-mail | mail)? attachments", "with attachments "),
@@ -296,7 +331,7 @@ RULES = (
     ),
     ("^ MAIL? {name:STARRED} FILES? $", 'with an attachment named like "{name}"'),
     ("(on | from | to | via | through) A? LIST {next:AFTERLIST}", "on any list {next}"),
-    ("COMMA? not A? LIST $", "and not on any list "),
+    ("COMMA? (not | not (from | on | to | via)) A? LIST ($ | ,)", "and not on any list , "),
     (
         "with (a | an)? {kind:DOTTED} (FILES)?",
         lambda found: f"with {found['kind'].lstrip('.')} files attached ",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.spellings import DAYS
 from tapestry.query.phrases.wordings.rules.clauses import any_of
 
 KIN = (
@@ -26,6 +27,12 @@ def _exchange(found: re.Match[str]) -> str:
 def _of_domain(found: re.Match[str]) -> str:
     how = found[0].split()[0].lower()
     return f"{how if how in ('to', 'cc') else 'from'} @{found['domain'].lstrip('@')} "
+
+
+def _to_whom(found: re.Match[str]) -> str:
+    """Return “i sent joe” as mail to him, “i sent tuesday” as it stands."""
+    who, after = found["who"], found["after"] or found["day"] or ""
+    return found[0] if DAYS.fullmatch(who) else f"from me to {who} {after} "
 
 
 RULES = (
@@ -62,6 +69,10 @@ RULES = (
     ("^ reply BY", "replies by "),
     ("^ the? (newest | latest | most recent) {how:PREP}", "{how}"),
     ("^ my (posts | post)", "from me "),
+    ("^ the? first MAIL (BY | of) OTHERS new", "from new senders "),
+    ("BY OTHERS new", "from new senders "),
+    ("{how:WHOM} (the)? {domain:DOMAIN} domain", "{how} @{domain}"),
+    ("{how:WHOM} {mask:MASK}", "{how} addresses like {mask}"),
     (
         "BY (a | an | any)? (newcomers | newcomer | beginners | new (sender | person | "
         "contributor | contributors | poster | posters | members | subscribers))",
@@ -95,9 +106,15 @@ RULES = (
     ("A? SENT MAIL", "from me "),
     ("^ (sends | send) MAIL", "from me "),
     ("A? (incoming | inbound) MAIL", "not from me "),
+    (
+        "MAIL? WHICH? I (have)? ALSO? WROTE (to)? {who:NAME} ($ | {after:AFTERLIST} | {day:DATE})",
+        _to_whom,
+    ),
     ("MAIL? WHICH? I (have)? ALSO? WRITE $", "from me "),
     ("MAIL? WHICH? I (have)? ALSO? (sent | wrote | written | posted | mailed)", "from me "),
     ("WHICH? I (have)? (received | got)", ""),
+    ("OTHERS HAS? WROTE (to)? (me | us)", "to me "),
+    ("shared with (me | us) BY", "to me from "),
     (
         "(what | when | where | how often | how many MAIL)? (did | has | have) "
         "{who:SENDERS} (been)? (say | said | saying | write | written | writing | talk | talking "

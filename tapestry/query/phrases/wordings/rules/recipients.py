@@ -27,6 +27,11 @@ def _copied_alone(found: re.Match[str]) -> str:
     return f"cc {copied} and not {'directly to' if is_same else 'to'} {left_out} "
 
 
+def _in_to(found: re.Match[str]) -> str:
+    is_not = re.search(r"\b(?:not|\w+n't)\b", found[0], re.IGNORECASE)
+    return f"{'not ' if is_not else ''}directly to me "
+
+
 RULES = (
     (
         "cc {copied:SOMEBODY} (, | but | and)? (but | and)? not to {left_out:SOMEBODY} $",
@@ -41,6 +46,9 @@ RULES = (
         "(WHICH? I (am)? (only (COPIED | cc) | COPIED only) | cc me only)",
         "cc me and not directly to me ",
     ),
+    ("WHICH? I NOT? (directly)? (in | on) (the)? to (HEADER)? $", _in_to),
+    ("to ME only", "only to me "),
+    ("only to me COMMA? no (cc | ccs | cc's | other recipients)", "only to me "),
     ("WHICH? I (was | am)? put (in | on) (cc | copy)", "cc me "),
     ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
     ("WHICH {who:NAME} is (in | on) the? to HEADER?", "directly to {who}"),
@@ -76,7 +84,7 @@ RULES = (
         "and not cc me ",
     ),
     ("WHICH? I NOT (the | a | an) (primary | direct | main) recipient", "not directly to me "),
-    ("WHICH? I (was | been)? (only)? (COPIED | cc)", "cc me "),
+    ("WHICH? I (was | been)? (only)? (COPIED | cc) on?", "cc me "),
     ("WHICH? BE? (ccing | cc'ing | copying | cc) (to)? ME", "cc me "),
     ("WHICH? NOT (DONE)? to ME", "not to me "),
     ("WHICH? ISNT DONE? {how:HOW}", "and not {how}"),

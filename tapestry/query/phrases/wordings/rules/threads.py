@@ -59,6 +59,17 @@ def _of_people(found: re.Match[str]) -> str:
     return f"starting a thread in a thread of more than {number} people "
 
 
+def _begun_by(found: re.Match[str]) -> str:
+    longer = f"{found['number']} {'replies' if found['replies'] else ''}"
+    return f"starting a thread of more than {longer} from {_party(found['who'])} "
+
+
+def _with_me(found: re.Match[str]) -> str:
+    who, after = found["who"], found[0].split()[-1]
+    rest = "" if after in ("had", "have", "i", "me") else after
+    return f"(from {who} to me or from me to {who}) {rest} "
+
+
 _SOME_PEOPLE = (
     "((more than | over) {number:NUMBER} | at least {least:NUMBER} | {fewest:NUMBER} or more) "
     "different? (people | persons | participants | senders)"
@@ -66,6 +77,18 @@ _SOME_PEOPLE = (
 
 RULES: tuple[Rule, ...] = (
     (f"A? THREAD WHICH? (CONTAIN | of | by | between | among) {_SOME_PEOPLE}", _of_people),
+    (f"A? THREAD UPON? WHICH? {_SOME_PEOPLE} HAS? {_PART} UPON?", _of_people),
+    ("REPLY (to | in) A? THREAD WHICH? I (have)? BEGAN", "in a thread begun by me and replies "),
+    (
+        "THREAD UPON? WHICH? I (in | part of)? BUT I? NOT (start | begin | open | create)",
+        "in a thread with me and not in a thread begun by me ",
+    ),
+    ("^ new {what:REPLY}", "{what}"),
+    ("{what:REPLY} in A? THREAD UPON? WHICH? I", "{what} in a thread I"),
+    (
+        "THREAD {who:NAME} and (i | me) (have | had)? ($ | in | since | last | this | about)",
+        _with_me,
+    ),
     (
         "(THREAD (WHICH | with | whose) the? LATEST (MAIL | REPLY | word) "
         "((in | of) A? THREAD)? BE? | the? LATEST (MAIL | REPLY | word) "
@@ -84,7 +107,14 @@ RULES: tuple[Rule, ...] = (
         "^ the? (LATEST {number:NUMBER} | {many:NUMBER} LATEST) MAIL? BY {who:SOMEBODY} $",
         lambda found: f"among the latest {found['number'] or found['many']} from {found['who']} ",
     ),
-    ("^ the? LATEST {number:NUMBER} MAIL in {group:GROUP}", "among the latest {number} in {group}"),
+    (
+        "^ the? LATEST {number:NUMBER} MAIL? in {group:GROUP}",
+        "among the latest {number} in {group}",
+    ),
+    (
+        "^ {who:OWNER} LATEST SINGULAR $",
+        lambda found: f"among the latest one from {found['who'][:-2]} ",
+    ),
     ("^ the? {number:NUMBER} LATEST MAIL in {group:GROUP}", "among the latest {number} in {group}"),
     (
         f"(in | of)? A? THREAD UPON? WHICH? both? {{who:PARTY}} and {{other:PARTY}} (have)? "
@@ -126,6 +156,12 @@ RULES: tuple[Rule, ...] = (
         "in a thread with {who}",
     ),
     ("A? THREAD WHICH? (CONTAIN | of) at least {number:NUMBER} MAIL", _at_least),
+    ("{what:REPLY} {by:ALL} in my THREAD", "{what} {by} in a thread begun by me "),
+    (
+        "THREAD WHICH? (CONTAIN | of) (more than | over) {number:NUMBER} (MAIL | {replies:REPLY}) "
+        "WHICH {who:PARTY} BEGAN",
+        _begun_by,
+    ),
     ("in A? THREAD WHICH? I (have)? BEGAN", "in a thread begun by me "),
     ("in A? THREAD WHICH? {who:NAME} HAS? BEGAN", "in a thread begun by {who}"),
     (
@@ -209,7 +245,7 @@ RULES: tuple[Rule, ...] = (
     ],
     *[
         (
-            f"^ (among)? the? top {{number:NUMBER}} (MAIL | THREAD) {{span:SPAN}} by {by}",
+            f"^ (among)? the? top {{number:NUMBER}} (MAIL | THREAD)? {{span:SPAN}} by {by}",
             f"among the top {{number}} by {by} {{span}}",
         )
         for by in ("votes", "replies")

@@ -143,7 +143,12 @@ RULES = (
     ("DONE? between {low:CLOCK} and {high:CLOCK} on {day:DATE}", _between_hours),
     ("DONE? between {low:CLOCK} and {high:CLOCK} {day:DAYNAME}", _between_hours),
     ("from {low:N} (to | until | till) {day:DATE}", "between {low} and {day}"),
-    ("from {first:DATE} (to | until | till) {day:DATE}", "between {first} and {day}"),
+    (
+        "({when:WHEN} | from)? {first:DATE} (to | until | till | through | -) {day:DATE}",
+        lambda found: (
+            found[0] if found["when"] else f"between {found['first']} and {found['day']} "
+        ),
+    ),
     ("DONE? on or after", "since "),
     ("DONE? on or before", "until "),
     ("younger than", "newer than "),

@@ -54,14 +54,26 @@ def _few(found: re.Match[str]) -> str:
 
 
 RULES = (
+    (
+        "either? (the)? (subject or (the)? body | body or (the)? subject) "
+        "(CONTAIN | mentions | says | has) {words:VALUE}",
+        "mentioning {words}",
+    ),
+    ("^ {words:BRACKETED} in SUBJECT", 'about "{words}"'),
+    ("not mine ($ | and | ,)", "not from me "),
+    ("NOBODY (asks | asked) (anything | something | A? QUESTION)", "not asking a question "),
     ("WHICH {who:NAME} BE mentioned (in)?", "mentioning {who}"),
     ("WHICH {who:NAME} ISNT mentioned (in)?", "not mentioning {who}"),
-    ("^ (where)? my name (appears | occurs | is mentioned)", "mentioning me "),
+    (
+        "^ MAIL? WHICH? my name (appears | occurs | is mentioned) (in the (text | body))?",
+        "mentioning me ",
+    ),
     ("WHICH? SUBJECT is (empty | blank | missing)", "without a subject "),
     (
         "^ MAIL? SUBJECT (contains | has | includes | mentions | is) {words:VALUE} $",
         "about {words}",
     ),
+    ("COMMA COMMA? SUBJECT (has | includes | mentions) {words:VALUE}", "and about {words}"),
     ("^ no subject", "without a subject "),
     ("^ SUBJECT (has | contains) no {words:VALUE} $", "not about {words}"),
     ("^ (filename | file name) (contains | has | is) {words:VALUE}", "attachment named {words}"),
@@ -71,6 +83,7 @@ RULES = (
     ("^ (empty | blank) MAIL ($ | {how:PREP})", _empty),
     ("{how:PREP} SIGN {words:VALUE}", "{how} {words}"),
     ("SENDER SIGN {words:VALUE}", "from {words}"),
+    ("cc (includes | contains) {words:VALUE}", "cc {words}"),
     ("SUBJECT SIGN {words:VALUE}", "about {words}"),
     ("(body | text) SIGN {words:VALUE}", "saying {words}"),
     ("^ (if | when | where | whenever) (the)? {how:FIELD} {rest:ALL}", "{how} {rest}"),
