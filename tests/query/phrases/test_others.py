@@ -13,7 +13,7 @@ Its end is of 149 more, and of 60 after these were mended, of which 29 no phrase
 for a search 95 were as meant and 21 otherwise, the rest shown as words; of the 138 for a filter 87,
 19, and the rest refused; of the 60, 43 and 5 of 59 in a search, and 39 and 6 of 56 in a filter.
 The last 206 are of two lists in haste: of 75 for a search 42 were as meant and 7 otherwise, of 77
-for a filter 41 and 9; of 60 after these were mended, 25 and 1 of 30, and 18 and 5 of 30.
+for a filter 40 and 10; of 60 after these were mended, 25 and 1 of 30, and 18 and 5 of 30.
 
 A line has the program, or ``plain`` for words of none; the request as it is typed; whether it is
 for a search, a filter or either; its meaning by hand; the same in TQL, where TQL can say it; and
