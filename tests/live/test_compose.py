@@ -98,7 +98,7 @@ class Composed:
         """Return how the site answers somebody outside of its container, who calls it so."""
         try:
             with urlopen(
-                Request(f"http://{self.app.address}:8000/", headers={"Host": host})
+                Request(f"http://{self.app.host.address}:8000/", headers={"Host": host})
             ) as page:
                 return page.status
         except HTTPError as error:

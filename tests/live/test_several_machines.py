@@ -184,7 +184,7 @@ from filters.runs.models import SetAside
 found = Match.objects.exclude(sequence=None).values_list("filter__name", "msgid")
 print(json.dumps({
     "found": sorted(map(list, found)),
-    "due": Destination.objects.exclude(due_at=None).count(),
+    "due": Destination.objects.exclude(due_at=None, holder="").count(),
     "errors": list(Filter.objects.exclude(error="").values_list("error", flat=True)),
     "set_aside": list(SetAside.objects.values_list("kind", "traceback")),
 }))

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.paths import ROOT
 from tests.support.processes.listening_ports import listening
-from tests.support.processes.site_parts import start_sparks
+from tests.support.processes.site_parts import eventually, start_sparks
 from tests.support.processes.spark_stranger import is_response, stop_executor
 from tests.support.servers.site import Site, end, start, wait_ready
 
@@ -88,8 +88,7 @@ def test_a_spark_without_an_executor_is_replaced_and_nothing_is_lost(site: Site)
     wait_for(site, lambda: matched(site) == ["1@x"])
     start_sparks(site.data)
     remote, pid = published(site, "spark.remote"), int(published(site, "spark.pid"))
-    ports = sorted(port for _, port in listening(pid))
-    assert any(is_response(stop_executor(port, 20)) for port in ports)
+    eventually(lambda: any(is_response(stop_executor(port, 20)) for _, port in listening(pid)))
     mail(site, 2)
     wait_for(site, lambda: "Spark answers, but it runs nothing." in health(site)[1])
     wait_for(site, lambda: published(site, "spark.remote") != remote)
