@@ -123,7 +123,7 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
 
 def _check_all_said(text: str, phrase: str) -> None:
     """Refuse a reading that leaves out a word of the text, or takes it for what it is not."""
-    if word := misread_word(text, phrase):
+    if word := misread_word(text, phrase, phrases.parse_phrase):
         start = text.casefold().find(word.casefold())
         message = f"“{word}” would mean nothing if this were read as “{phrase}”."
         span = Span(start, start + len(word)) if start >= 0 else Span(0, len(text))

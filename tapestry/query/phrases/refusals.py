@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable
 
 from tapestry.core.errors import Span
-from tapestry.query.phrases.dates import print_date
+from tapestry.query.phrases.dates import MONTHS, print_date
 from tapestry.query.phrases.nodes import NOWHERE, Date
 from tapestry.query.phrases.states import StateError
 from tapestry.query.phrases.wordings.patterns import compiled, words_of
@@ -31,8 +32,12 @@ def _of_identity(found: re.Match[str]) -> str:
 
 
 def _in_words(found: re.Match[str]) -> str:
-    """Return a text with the day before the month in “3/10/2024”."""
+    """Return a text with the day before the month in “3/10/2024”, unless there is no such month."""
     day, month, year = map(int, found["day"].split("/"))
+    if month > len(MONTHS):
+        day, month = month, day
+    if not (1 <= month <= len(MONTHS) and 1 <= day <= monthrange(year, month)[1]):
+        return f'mentioning "{found["day"]}"'
     start, end = found.span("day")
     written = print_date(Date(NOWHERE, year, month, day))
     return f"{found.string[:start]}{written}{found.string[end:]}".strip()

@@ -199,7 +199,7 @@ def words_with_phrases(text: str, most: int = MOST_BEFORE) -> str | None:
         may_leave_out = reading is not text and _LEFT_OUT.search(reading) is not None
         is_mine = reading is text or _OF_ME.search(text) or not _OF_ME.search(reading)
         may_be = is_mine and phrases and _begins_with_words(phrases, may_leave_out=may_leave_out)
-        if may_be and phrases and misread_word(text, phrases) is None:
+        if may_be and phrases and misread_word(text, phrases, parse_phrase) is None:
             return phrases
     return None
 

@@ -8,16 +8,19 @@ other word that no rule knows, no number, and no word of a sense such as “not�
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 
 from tapestry.query.phrases.dates import MONTHS, NUMBERS, WEEKDAYS
 from tapestry.query.phrases.filetypes import file_type
 from tapestry.query.phrases.grammar import KEYWORDS
+from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.spellings import FORMS, NOUN, is_form
 from tapestry.query.phrases.wordings.lexicon import known_words
 from tapestry.query.phrases.wordings.rewording import spelled
 from tapestry.query.phrases.wordings.rules import RULES
+from tapestry.query.phrases.wordings.scopes import misplaced_word
 
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)\'[^\']*\'(?!\w)|(?:[A-Z]\S* )+(?=<\S+@)')
 _WORD = re.compile(r"[^\W_]+(?:['’.@-][^\W_]+)*")
@@ -91,11 +94,15 @@ _CLOSED = """
     none neither nor or and but without except of at by to from in on for with since until before
     after than only just also last first latest newest oldest earliest second third fourth next
     half top best random largest biggest smallest longest shortest got sent wrote
-    exactly else what's who's where's that's there's i'm i've reply replies answers
+    exactly else other another others once twice again instead together ago later earlier within
+    during between ever yet anyone someone everyone anybody somebody what's who's where's that's
+    there's i'm i've reply replies answers
 """
-_NOT_SOUGHT = frozenset(_CLOSED.split())
+_STATES = ("unread", "unseen", "starred", "flagged", "snoozed", "unstarred")
+_NOT_SOUGHT = frozenset((*_CLOSED.split(), *_STATES))
 """Words that are looked for among words alone: beside a phrase they have a meaning."""
 
+_SOUGHT = re.compile(r"\b(?:mentioning|saying|about|word|tag) \S+")
 _MENTIONED = re.compile(r'mentioning (?:"([^"]*)"|([^\s()]+))')
 NAMED_MAIL = re.compile(
     r"\b(from|to|by|cc) (?!(?:a|an|the|my|our|your|his|her|their|any|each|every|that|this|one) )"
@@ -107,34 +114,31 @@ NAMED_MAIL = re.compile(
 _RANKED_AMONG_ALL = re.compile(r"\band among the top|\bamong the top [^()]* and ")
 """A rank of all mail beside another condition: of mail by joe with the most replies it is not."""
 
-_NAMED = re.compile(
-    rf'(?:from|to|cc|by) "?({_MONTHS}|[12][0-9]{{3}}|else|once|twice)"?(?![\w@.-])', re.IGNORECASE
-)
-"""A month, a year or a word such as “else” that was taken for a name."""
 
-
-def misread_word(text: str, phrase: str) -> str | None:
+def misread_word(text: str, phrase: str, parsed: Callable[[str], PhraseNode]) -> str | None:
     """Return a word of a text with whose meaning its reading as a phrase has nothing to do.
 
-    >>> misread_word("latest mails from joe", "from joe"), misread_word("mail of joe", "from joe")
-    ('latest', None)
-    >>> misread_word("every second mail from joe", "mentioning second and from joe")
-    'second'
+    >>> from tapestry.query.phrases.parser import parse_phrase as parsed
+    >>> misread_word("latest mails from joe", "from joe", parsed)
+    'latest'
+    >>> misread_word("mail of joe", "from joe", parsed) is None
+    True
     """
     if text == phrase or _WORDS_ALONE.fullmatch(phrase):
         return None
     plain = " ".join(_QUOTED.sub(" ", text).replace("’", "'").split())
     quoted = " ".join(_QUOTED.findall(text)).casefold()
-    return _unsaid(plain, phrase) or _misused(plain, quoted, phrase)
+    lost = _unsaid(plain, phrase) or _misused(plain, quoted, phrase)
+    return lost or misplaced_word(plain, quoted, phrase, parsed(phrase))
 
 
 def _misused(plain: str, quoted: str, phrase: str) -> str | None:
-    """Return a word with a meaning that is looked for, or a date that is somebody's name."""
-    written = frozenset(_WORD.findall(plain.casefold())).difference(_WORD.findall(quoted))
+    """Return a word with a meaning that is looked for, or that is no name by itself."""
+    written = frozenset(_WORD.findall(_SOUGHT.sub(" ", plain.casefold())))
+    written = written.difference(_WORD.findall(quoted))
     sought = (found[1] or found[2] for found in _MENTIONED.finditer(phrase) if found[2] != "me")
     words = [word for value in sought for word in _WORD.findall(value.casefold())]
-    names = [found[1].casefold() for found in _NAMED.finditer(phrase)]
-    wrong = [*(word for word in words if word in _NOT_SOUGHT), *names]
+    wrong = [word for word in words if word in _NOT_SOUGHT]
     named = NAMED_MAIL.search(plain)
     if named and named[3].casefold() not in _WORD.findall(phrase.casefold()):
         wrong.append(named[3].casefold())
