@@ -29,16 +29,15 @@ Reply = tuple[int, str]
 
 @dataclass(slots=True)
 class Resource:
-    """A card or an event; ``may`` is all it said before, where it can be read no more.
+    """A card or an event; None ``says`` what cannot be read.
 
-    ``said`` is that of any: a site may have read any version of it last.
+    ``earlier`` is all it said before: a site may have read any version of it last.
     """
 
     number: int
     content: str
-    says: list[Fact]
-    may: list[Fact] = field(default_factory=list)
-    said: list[Fact] = field(default_factory=list)
+    says: list[Fact] | None
+    earlier: list[Fact] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -55,10 +54,9 @@ class Collection:
     def put(self, path: str, content: str, says: list[Fact] | None) -> None:
         """Store a resource; it cannot be read if nobody can say what it says."""
         before = self.resources.get(path)
-        said = [*before.says, *before.said] if before else []
-        may = said if says is None else []
+        earlier = [*(before.says or ()), *before.earlier] if before else []
         self.changes.append(path)
-        self.resources[path] = Resource(len(self.changes), content, says or [], may, said)
+        self.resources[path] = Resource(len(self.changes), content, says, earlier)
 
     def delete(self, path: str) -> None:
         del self.resources[path]

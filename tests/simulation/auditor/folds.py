@@ -91,8 +91,8 @@ class Folds:
             if not is_judged or row["matched_at"] > at or row["msgid"] in touched:
                 continue
             if row["read_at"] is None and row.get("acted_at") is None:
-                said = f"filter {row['filter']} found {row['msgid']}, which was there before it"
-                yield Finding(LAW, f"{said}, and it is unread", point.step)
+                words = f"filter {row['filter']} found {row['msgid']}, which was there before it"
+                yield Finding(LAW, f"{words}, and it is unread", point.step)
         self.newest = self.known.newest
 
     def _judge_lines(

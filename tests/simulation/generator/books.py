@@ -235,8 +235,9 @@ def observe(cast: Cast) -> None:
     for row in _rows(cast):
         home = cast.world.endpoints.books.homes[row["user"]]
         resources = [it for at in home.collections.values() for it in at.resources.values()]
-        says = sorted({said for it in resources for said in it.says}, key=str)
-        may = sorted({said for it in resources for said in it.may}, key=str)
+        says = sorted({fact for it in resources for fact in it.says or ()}, key=str)
+        unread = [it for it in resources if it.says is None]
+        may = sorted({fact for it in unread for fact in it.earlier}, key=str)
         is_well = bool(row["active"] and not row["error"])
         told.append({"key": row["key"], "person": row["person"], "kind": home.kind})
         told[-1] |= {"is_well": is_well, "says": says, "may": may}

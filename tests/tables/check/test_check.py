@@ -131,14 +131,14 @@ def test_a_mirror_that_was_cut_where_its_file_ends_is_named(root):
     mirrored = [path for path in files(root) if mirror_of(path).exists()]
     checksummed = [path for path in mirrored if path.parent.name != "_delta_log"]
     for path in checksummed:
-        whole = mirror_of(path).read_bytes()
+        content = mirror_of(path).read_bytes()
         mirror_of(path).write_bytes(path.read_bytes())
         assert damaged(root) == {str(mirror_of(path))}
         path.write_bytes(b"damaged")
         (damage,) = check(root).damages
         assert (damage.path, damage.remedy) == (str(path), RESTORE)
         path.write_bytes(mirror_of(path).read_bytes())
-        mirror_of(path).write_bytes(whole)
+        mirror_of(path).write_bytes(content)
     assert {path.parent.name for path in checksummed} >= {"forgetting"}
 
 

@@ -25,9 +25,9 @@ class Ending:
     is_down: bool
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
-        """Return what was told, by a version that may tell more."""
-        return cls(**{field.name: told[field.name] for field in fields(cls)})
+    def of(cls, content: Mapping[str, Any]) -> Self:
+        """Return what another process has written, perhaps one of a version that writes more."""
+        return cls(**{field.name: content[field.name] for field in fields(cls)})
 
 
 def dump(endings: Iterable[Ending]) -> str:
@@ -38,4 +38,4 @@ def dump(endings: Iterable[Ending]) -> str:
 def read(run: Path) -> list[Ending]:
     """Return the parts that are not well; none where no `up` runs."""
     text = addresses.written(run, NAME) if is_held(run / addresses.LOCK) else None
-    return [Ending.of(told) for told in json.loads(text or "[]")]
+    return list(map(Ending.of, json.loads(text or "[]")))

@@ -84,9 +84,9 @@ def test_what_a_worker_does_not_know_waits_for_one_that_does_or_until_it_expires
         deadline = time.monotonic() + SOON
         while server.llen(QUEUE) + server.hlen("unacked") > 2:
             assert time.monotonic() < deadline
-    said = capsys.readouterr().err
-    assert 'passed_on task=later reason="the task is unknown"' in said
-    assert 'passed_on task=known reason="known() got an unexpected keyword argument' in said
+    log = capsys.readouterr().err
+    assert 'passed_on task=later reason="the task is unknown"' in log
+    assert 'passed_on task=known reason="known() got an unexpected keyword argument' in log
     with serving(newer):
         found = [ran.get(timeout=SOON) for _ in range(2)]
     assert sorted(found) == [("newer", (1,)), ("newer", (2, 3))]

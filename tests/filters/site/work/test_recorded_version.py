@@ -42,12 +42,15 @@ def test_what_a_machine_tells_is_read_whatever_a_newer_one_tells_more(
     redis_url: str, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, data: Path
 ) -> None:
     monkeypatch.setenv("REDIS_URL", redis_url)
-    told = RECORDED["machine"] | {"at": wall_clock()}
-    newer = told | {"later": 1, "endings": [ending | {"later": 1} for ending in told["endings"]]}
+    notice = RECORDED["machine"] | {"at": wall_clock()}
+    newer = notice | {
+        "later": 1,
+        "endings": [ending | {"later": 1} for ending in notice["endings"]],
+    }
     with redis.from_url(redis_url) as server:
-        server.hset(machines.KEY, mapping={"a": json.dumps(told), "b": json.dumps(newer)})
+        server.hset(machines.KEY, mapping={"a": json.dumps(notice), "b": json.dumps(newer)})
     one, other = machines.known()
-    assert one.endings == other.endings == (Ending(**told["endings"][0]),)
+    assert one.endings == other.endings == (Ending(**notice["endings"][0]),)
     assert one.kinds == other.kinds == ("web", "worker")
 
 

@@ -65,8 +65,12 @@ def _not_word(found: re.Match[str]) -> str:
     return f"{found['before']} {_without_word(found)}"
 
 
-def _is_type(found: re.Match[str]) -> bool:
-    return all(re.fullmatch(FILE_TYPE, f"{found[name]} files") for name in ("one", "other"))
+def _of_types(found: re.Match[str]) -> str:
+    """Return “pdf or docx” as what is attached, before what follows ``how``, if anything does."""
+    one, other, how = found["one"], found["other"], found.groupdict().get("how") or ""
+    if not all(re.fullmatch(FILE_TYPE, f"{word} files") for word in (one, other)):
+        return found[0]
+    return f"(with {one} files or with {other} files) {how} "
 
 
 def _of_type(found: re.Match[str]) -> str:
@@ -148,9 +152,7 @@ RULES = (
     (
         "(^ | HAVE) A? {one:PLAIN} (or | and) {other:PLAIN} (files | attachments | file | "
         "attachment)",
-        lambda found: (
-            f"with {found['one']} files or {found['other']} files " if _is_type(found) else found[0]
-        ),
+        _of_types,
     ),
     ("(tagged | labelled | labeled) as", "tagged "),
     ("not tagged $", "without a tag "),
@@ -201,11 +203,7 @@ RULES = (
     ("^ {type:PLAIN} (documents | sheets | document)", _files),
     (
         "^ {one:PLAIN} or {other:PLAIN} {how:PREP}",
-        lambda found: (
-            f"(with {found['one']} files or with {found['other']} files) {found['how']} "
-            if _is_type(found)
-            else found[0]
-        ),
+        _of_types,
     ),
     ("^ no {what:PICTURES} $", "without {what}"),
     ("(except | excluding | (but | and) (not | no)) {what:PICTURES}", "and without {what}"),
@@ -305,11 +303,7 @@ RULES = (
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
     (
         "HAVE A? {one:PLAIN} or A? {other:PLAIN} attached",
-        lambda found: (
-            f"(with {found['one']} files or with {found['other']} files) "
-            if _is_type(found)
-            else found[0]
-        ),
+        _of_types,
     ),
     ("(HAVE A? | ,) {type:PLAIN} attached", _attached),
     ("{word:PLAIN} attached ($ | {after:PREP})", _with_files),
