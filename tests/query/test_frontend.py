@@ -25,6 +25,8 @@ FILTERS = {
     (None, "decayed()"): DECAYED,
     ("mary", "decayed()"): DECAYED.replace("0.9", "0.8"),
     (None, "cool"): f"decayed({VOTES}) > 3",
+    (None, "others"): "m NOT IN mary.liked",
+    ("mary", "liked"): "voted for by more than half of the voters",
     ("mary", "football"): "in filter soccer or from me",
     ("mary", "soccer"): "EXISTS (r: r.inreplyto = m.msgid AND r.subject HAS 'football')",
 }
@@ -116,7 +118,7 @@ def test_every_part_of_a_tree_knows_its_place():
     ("text", "printed"),
     [
         ("in mary's football", "m IN mary.football"),
-        ("not in mary's top-ten", 'm NOT IN mary."top-ten"'),
+        ("not in mary's top-ten", 'NOT m IN mary."top-ten" IS TRUE'),
         ('m IN mary."or" OR m IN baseball', 'm IN mary."or" OR m.subject HAS'),
     ],
 )
@@ -143,6 +145,21 @@ def test_an_aggregate_is_used_by_its_name(text, by_name, definition):
     assert again(query)
     assert print_tql(named).startswith(f"{by_name}a.number, a.ts - m.received, a IN annotations:")
     assert read(print_tql(named), TERRY).condition == query.condition
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("in mary's liked", "m IN mary.liked"),
+        ("m NOT IN mary.liked", "m NOT IN mary.liked"),
+        ("not in mary's liked", "NOT m IN mary.liked IS TRUE"),
+        ("not in filter others", "NOT NOT m IN mary.liked IS NOT FALSE"),
+    ],
+)
+def test_a_filter_of_somebody_else_means_by_its_name_what_its_text_does(text, named):
+    by_name = print_tql(read(text, replace(TERRY, by_name=True)))
+    assert by_name == named
+    assert read(by_name, TERRY).condition == read(text, TERRY).condition
 
 
 def test_a_condition_that_borrows_another_persons_filter_gets_no_phrase():

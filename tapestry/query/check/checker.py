@@ -343,7 +343,7 @@ class _Checker:
             )
         owner = node.owner or self.context.owner
         if owner != self.asker:
-            named = n.InFilter(message.var, owner, node.name, span=node.span)
+            named = replace(node, var=message.var, owner=owner)
             self.others.append(named)
             if self.context.by_name:
                 return named
@@ -354,7 +354,10 @@ class _Checker:
             circle = " → ".join(self._shown(*name) for name in names)
             raise _ReferenceError(f"The filters refer to each other: {circle}.", node.span)
         try:
-            return self._read(node, key, message)
+            condition = self._read(node, key, message)
+            if node.unknown is None:
+                return condition
+            return definite(condition, self.names, unknown=node.unknown)
         except _ReferenceError as error:
             raise _ReferenceError(error.message, node.span, error.hint) from error
 

@@ -22,8 +22,8 @@ _NEVER_NULL = ("msgid", "annid", *INSTANTS, "size", "attachments", "source", "au
 _ANYTHING = re.compile("%*")
 
 
-def definite(condition: n.Condition, names: FreshNames) -> n.Condition:
-    """Return a checked condition that is true of the same rows, and false of all others.
+def definite(condition: n.Condition, names: FreshNames, *, unknown: bool = False) -> n.Condition:
+    """Return a checked condition that is ``unknown`` where the given one is unknown: mostly false.
 
     >>> from tapestry.query.context import Context
     >>> from tapestry.query.frontend import read
@@ -36,35 +36,31 @@ def definite(condition: n.Condition, names: FreshNames) -> n.Condition:
     >>> show("m.date > m.ts")
     'm.date > m.ts AND m.date IS NOT NULL'
     """
-    return _definite(condition, names, unknown=False)
-
-
-def _definite(node: n.Condition, names: FreshNames, *, unknown: bool) -> n.Condition:
-    """Return a condition that is ``unknown`` where the given one is unknown."""
-    match node:
-        case n.And():
-            parts = [_definite(arg, names, unknown=unknown) for arg in node.args]
-            return n.And.of(parts, node.span)
-        case n.Or():
-            return n.Or.of([_definite(arg, names, unknown=unknown) for arg in node.args], node.span)
-        case n.Not():
-            return replace(node, arg=_definite(node.arg, names, unknown=not unknown))
-        case n.InQuery():
+    match condition:
+        case n.And(args=args, span=span):
+            return n.And.of([definite(arg, names, unknown=unknown) for arg in args], span)
+        case n.Or(args=args, span=span):
+            return n.Or.of([definite(arg, names, unknown=unknown) for arg in args], span)
+        case n.Not(arg=arg):
+            return replace(condition, arg=definite(arg, names, unknown=not unknown))
+        case n.InFilter(unknown=None):
+            return replace(condition, unknown=unknown)
+        case n.InQuery() as node:
             equal: n.Condition = n.Compare("=", node.value, node.term)
             nulls = [*_nulls(node.value), *_nulls(node.term)] if unknown else []
             test = n.And.of([*conjuncts(node.condition), n.Or.of([equal, *nulls])])
             return n.Exists(node.bindings, test, span=node.span)
-        case n.Threshold(n.Aggregate(term=n.Fold())):
+        case n.Threshold(n.Aggregate(term=n.Fold()), span=span):
             hint = "Write NOT in TQL: NOT m IN baseball. It holds where there is a value."
             message = "“not” cannot be said of an aggregate that may have no value."
-            raise TapestryError(message, node.span, hint)
-        case n.Threshold(aggregate=aggregate) if aggregate.function != "COUNT":
+            raise TapestryError(message, span, hint)
+        case n.Threshold(aggregate=aggregate) as node if aggregate.function != "COUNT":
             rows = _rows(aggregate, names)
             return n.Or.of([node, n.Not(rows)]) if unknown else n.And.of([node, rows])
-        case n.Compare() | n.Like() | n.Has() | n.InList():
+        case n.Compare() | n.Like() | n.Has() | n.InList() as node:
             return _test(node, unknown=unknown)
         case _:
-            return node
+            return condition
 
 
 def _test(node: n.Compare | n.Like | n.Has | n.InList, *, unknown: bool) -> n.Condition:

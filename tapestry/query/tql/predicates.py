@@ -50,7 +50,12 @@ def comparison(parser: Parser, left: n.Term, start: Token) -> n.Condition:
         words = _text(parser, "HAS", "m.subject HAS 'query language'")
         return _negate(n.Has(left, words, span=parser.since(at)), negated)
     if word == "IN":
-        return _negate(_in(parser, left, at), negated)
+        condition = _in(parser, left, at)
+        if isinstance(condition, n.InFilter) and not negated and parser.accept("IS"):
+            unknown = parser.accept("NOT")
+            parser.expect("FALSE" if unknown else "TRUE")
+            return replace(condition, unknown=unknown, span=parser.since(at))
+        return _negate(condition, negated)
     parser.at -= 1
     raise parser.unexpected("“LIKE”, “HAS”, “IN” or “BETWEEN”")
 

@@ -357,11 +357,15 @@ class Braces(Node):
 
 @dataclass(frozen=True, slots=True)
 class InFilter(Node):
-    """``var IN owner.name``: another filter's condition, as it now stands."""
+    """``var IN owner.name``: another filter's condition, as it now stands.
+
+    ``unknown`` is what it is where that is unknown: False of ``IS TRUE``, True of ``IS NOT FALSE``.
+    """
 
     var: str
     owner: str | None
     name: str
+    unknown: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,8 @@ class _Printer:
         match arg:
             case n.And() | n.Or() | n.Not() | n.Truth() | n.Compare() | n.Threshold():
                 return "NOT " + self.condition(arg, NOT)
+            case n.InFilter(unknown=bool()):
+                return "NOT " + self._test(arg, "")
             case _:
                 return self._test(arg, "NOT ")
 
@@ -136,7 +138,8 @@ class _Printer:
                 return f"{self.term(node.term)} {negated}IN ({select})"
             case n.InFilter():
                 owner = f"{_name(node.owner)}." if node.owner else ""
-                return f"{self._called(node.var)} {negated}IN {owner}{_name(node.name)}"
+                known = {None: "", False: " IS TRUE", True: " IS NOT FALSE"}[node.unknown]
+                return f"{self._called(node.var)} {negated}IN {owner}{_name(node.name)}{known}"
             case n.Exists():
                 return f"{negated}EXISTS ({self._inside(node)})"
             case n.Threshold():
