@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -91,22 +90,24 @@ def test_many_mailboxes_of_one_person_keep_out_nobody_else(
 def test_a_mailbox_is_complete_up_to_what_an_idle_said_last_unless_mail_waits(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, go_on = source_of(alice), threading.Event()
+    source, go_on, answered = source_of(alice), threading.Event(), threading.Semaphore(0)
 
     def watch(
         _account: Any, _folder: str, on_mail: Callable[[], None], _stop: Any, on_answer: Any
     ) -> None:
         on_mail()
         on_answer()
+        answered.release()
         go_on.wait(60)
 
     def turns(*, is_pulled: bool = True) -> int | None:
         listener = listening.Listener(lambda _source: None)
         go_on.clear()
-        for _ in range(3):  # it begins, is notified, and reports what was said by then
+        for turn in ("begins", "is notified", "reports what was said by then"):
             listener._reconciled = listener._reported = float("-inf")
             listener.turn()
-            time.sleep(0.05)
+            if turn == "begins":
+                assert all(answered.acquire(timeout=60) for _ in listener.watchers)
             if is_pulled:
                 Source.objects.update(due_at=2**62)
         go_on.set()
