@@ -33,7 +33,7 @@ class Archive:
 
     def __init__(self, path):
         self.path = path
-        self.subjects = {}
+        self.subjects, self.threads = {}, {}
         self.answered = set()
         self.replies_by_jones = set()
         chance, begin = random.Random(7), datetime.now(UTC) - timedelta(days=365)
@@ -51,6 +51,7 @@ class Archive:
         letter["Message-ID"], letter["Subject"] = f"<{msgid}>", f"Subject {number} of last year"
         letter["From"] = f"{sender} <{sender.lower().replace(' ', '.')}@example.org>"
         letter.set_content("Hello\n")
+        self.threads[msgid] = self.threads.get(parent, msgid)
         if parent is not None:
             letter["In-Reply-To"] = f"<{parent}>"
             self.answered.add(parent)
@@ -115,7 +116,8 @@ def test_the_headline_filters_find_what_is_in_an_archive_of_last_year(site, brow
         ("replies by Jones", "jones", archive.replies_by_jones),
     ):
         assert write(page, text, name) == len(expected) > 5
-        block = f"{len(expected)} messages of the import “last-year.mbox” match, newest first"
+        count = len({archive.threads[msgid] for msgid in expected})
+        block = f"{count} conversations of the import “last-year.mbox” match, newest first"
         page.get_by_text(block).wait_for(timeout=SOON)
         first.get_by_text(archive.newest(expected), exact=True).wait_for()
 
