@@ -118,7 +118,7 @@ class Draft:
         try:
             os.link(unnamed, path)
         except OSError as error:
-            if not _is_linked(unnamed, path, content):  # else the answer was lost, not the link
+            if not _is_linked(path, content):  # else the answer was lost, not the link
                 self._files, self._is_committed = files, False
                 if isinstance(error, FileExistsError):
                     return False
@@ -140,12 +140,12 @@ def _revocable(root: Path) -> Path:
     return root / "_committing"
 
 
-def _is_linked(unnamed: Path, path: Path, content: bytes) -> bool:
+def _is_linked(path: Path, content: bytes) -> bool:
+    """Tell whether an entry has its name; a client may still remember how many names it had."""
     try:
-        with unnamed.open("rb") as file:  # NFS asks its server as one opens a file, not before
-            return os.fstat(file.fileno()).st_nlink > 1
-    except FileNotFoundError:  # revoked, after the link or before
-        return path.exists() and path.read_bytes() == content
+        return path.read_bytes() == content
+    except FileNotFoundError:
+        return False
 
 
 def _write(path: Path, content: bytes) -> None:
