@@ -12,7 +12,13 @@ from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.disk_space import is_disk_full
 
-_NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS, errno.ENOMEM})
+_OF_SYSTEM = {"EMFILE", "ENFILE", "EIO", "EROFS", "ENOMEM"}
+_OF_SERVER = {"ENOTCONN", "ESTALE", "EBADFD"}
+"""What a mounted file system answers while its server is gone, and just after."""
+
+_NUMBERS = frozenset(
+    number for number, name in errno.errorcode.items() if name in _OF_SYSTEM | _OF_SERVER
+)
 _FILES = (FileNotFoundError, PermissionError, NotADirectoryError)
 _PARTS = frozenset(
     {

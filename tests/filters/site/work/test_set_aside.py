@@ -94,6 +94,9 @@ def test_what_a_person_can_mend_is_said_as_it_is() -> None:
     [
         OSError(errno.ENOSPC, "No space left on device"),
         OSError(errno.EMFILE, "Too many open files"),
+        OSError(errno.ENOTCONN, "Transport endpoint is not connected"),
+        OSError(errno.ESTALE, "Stale file handle"),
+        OSError(getattr(errno, "EBADFD", errno.EIO), "File descriptor in bad state"),
         DamagedFileError("a", "it is empty"),
         FileNotFoundError("a"),
         OperationalError("the database is gone"),
