@@ -159,4 +159,8 @@ def _damage_of(path: str | Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno not in (None, errno.EIO):
             raise  # it is missing, or not ours to read
         reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+        if isinstance(error, OSError) and error.errno is None:
+            verify_whole(path)
+            # It is as it was written: its file system did not answer for a moment.
+            raise OSError(errno.EIO, reason, str(path)) from error
         raise DamagedFileError(path, f"it cannot be read ({reason})") from error

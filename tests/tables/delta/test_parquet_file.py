@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
+from tapestry.core.surroundings import is_of_surroundings
 from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import (
@@ -82,6 +84,22 @@ def test_a_file_that_is_not_there_is_not_damaged(path):
     path.unlink()
     with pytest.raises(FileNotFoundError):
         read_parquet(path)
+
+
+@pytest.mark.parametrize("again", [None, OSError(errno.ENOTCONN, "not connected")], ids=repr)
+def test_a_file_whose_server_is_gone_is_not_damaged(path, monkeypatch, again):
+    def fail(*_, **__):
+        if again is not None:
+            monkeypatch.setattr(Path, "open", fail_again)
+        raise OSError("error stat()ing file")  # as pyarrow says it, without a number
+
+    def fail_again(*_):
+        raise again
+
+    monkeypatch.setattr(pq, "ParquetFile", fail)
+    with pytest.raises(OSError, match=r"stat\(\)ing|not connected") as raised:
+        read_parquet(path)
+    assert is_of_surroundings(raised.value)
 
 
 def test_no_known_message_is_added_again_over_a_damaged_file(tmp_path):
