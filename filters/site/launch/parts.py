@@ -17,6 +17,14 @@ from tapestry.core.processes.child_process import Child, stop
 log = logging.getLogger(__name__)
 
 
+def is_there(path: Path | None) -> bool:
+    """Return whether there is a file; what cannot be asked now is asked again."""
+    try:
+        return path is not None and path.exists()
+    except OSError:
+        return False
+
+
 @dataclass
 class Part:
     """A part, its process, how it is started, and how it does.
@@ -41,19 +49,17 @@ class Part:
     def is_first_wanted(self) -> bool:
         """Return whether it has not been started, and now is to be."""
         is_new = self.child is None and self.state.due is None
-        return is_new and self.wanted is not None and self.wanted.exists()
+        return is_new and is_there(self.wanted)
 
     def runs(self) -> bool:
         """Return whether it runs, or need not yet, and nobody asks for another."""
-        return self.child is None or (
-            self.child.alive and not (self.asked is not None and self.asked.exists())
-        )
+        return self.child is None or (self.child.alive and not is_there(self.asked))
 
     def start_again(self) -> None:
         """Start it, its process of before having been stopped; if that fails, it has ended."""
-        if self.asked is not None:
-            self.asked.unlink(missing_ok=True)
         try:
+            if self.asked is not None:
+                self.asked.unlink(missing_ok=True)
             self.child = self.start()
         except (TapestryError, OSError) as error:
             self.state = after_end(self.state, time.monotonic())

@@ -50,7 +50,10 @@ class Child:
         """Return a sentence on how the process ended, with the last line of its log."""
         code = self.process.poll()
         how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
-        line = last_line(self.log)
+        try:
+            line = last_line(self.log)
+        except OSError as error:
+            return f"{self.name} ended {how}; its log cannot be read: {error}"
         about_log = f"the last line of {self.log} is: {line}" if line else f"{self.log} is empty"
         return f"{self.name} ended {how}; {about_log}"
 

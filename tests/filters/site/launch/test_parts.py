@@ -55,6 +55,10 @@ def make(tmp_path: Path) -> Iterator[Callable[[str], tuple[Part, Started]]]:
 Make = Callable[[str], tuple[Part, Started]]
 
 
+UNREACHABLE = Path("x" * 300)
+"""A path of which even to ask is an error, as on a file system whose server is gone."""
+
+
 def kill(part: Part) -> None:
     assert part.child is not None
     os.kill(part.child.process.pid, signal.SIGKILL)
@@ -208,3 +212,21 @@ def test_what_has_ended_is_read_only_while_an_up_runs(tmp_path: Path) -> None:
     assert endings.read(tmp_path) == []
     with file_lock(tmp_path / "up.lock"):
         assert endings.read(tmp_path) == [told]
+
+
+def test_parts_are_looked_after_while_the_files_about_them_cannot_be_reached(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, started = make("one")
+    kept, one.asked = one.asked, UNREACHABLE
+    parts = Parts(others=[one, Part("Spark", UNREACHABLE, started, wanted=UNREACHABLE)])
+    parts.tend()
+    assert one.alive and started.count == 1
+    kill(one)
+    assert one.child is not None
+    one.child = replace(one.child, log=UNREACHABLE)
+    parts.tend()
+    assert "cannot be read" in caplog.text and "one cannot be started" in caplog.text
+    one.asked, one.state = kept, replace(one.state, due=0.0)
+    parts.tend()
+    assert one.alive
