@@ -146,13 +146,13 @@ class Stack:
         self._next_word = time.monotonic() + machines.EVERY
         try:
             machines.tell(settings.MACHINE, self.kinds, self.parts.endings())
-        except RedisError as error:
+        except (RedisError, OSError) as error:
             log.warning("Other machines cannot be told that this one runs: %s", error)
 
     def leave(self) -> None:
         """Say that this machine was stopped; then stop its parts."""
         if settings.MACHINE:
-            with suppress(RedisError):
+            with suppress(RedisError, OSError):
                 machines.leave(settings.MACHINE)
         self.parts.stop()
 

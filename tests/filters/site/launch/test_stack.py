@@ -6,6 +6,7 @@ import errno
 from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 
 from filters.site.launch import stack
 from filters.site.launch.stack import Interrupted, Stack, must_be_free, wait_for_servers
@@ -28,6 +29,29 @@ def test_an_error_beside_the_parts_is_logged_and_they_go_on(
     with pytest.raises(Interrupted):
         Stack(tmp_path, tmp_path, "http://127.0.0.1:1/").watch(turn)
     assert turns == [] and "No space left on device" in caplog.text and "locked" in caplog.text
+
+
+def test_parts_go_on_while_other_machines_cannot_be_told(
+    db: None,
+    settings: LazySettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOTCONN, "not connected")  # where Redis is stands in a shared file
+
+    def turn() -> None:
+        raise Interrupted
+
+    settings.MACHINE = "a"
+    monkeypatch.setattr(stack.machines, "tell", fail)
+    monkeypatch.setattr(stack.machines, "leave", fail)
+    running = Stack(tmp_path, tmp_path, "http://127.0.0.1:1/")
+    with pytest.raises(Interrupted):
+        running.watch(turn)
+    running.leave()
+    assert "cannot be told that this one runs: [Errno" in caplog.text
 
 
 def test_servers_that_do_not_answer_yet_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
