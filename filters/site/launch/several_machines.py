@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from tapestry.core.errors import TapestryError
 CLOCKS = 20
 """Seconds that a machine and the database may be apart: two machines are then less than those after
 which a clock counts as set back."""
+
+_TIMEOUT = re.compile(r"--(attribute|entry|negative)-timeout[= ]([0-9.]+)")
+_CACHE = re.compile(r"-(?:md|nl)-cache$")
+"""The parts of a client of GlusterFS that keep attributes, and names that are not there."""
 
 
 def require_shared(data: Path, kinds: Collection[str]) -> None:
@@ -38,20 +43,45 @@ def require_shared(data: Path, kinds: Collection[str]) -> None:
             f"The clocks of this machine and of the database are {apart:,} seconds apart.",
             hint="Set it right, as with `timedatectl set-ntp true`.",
         )
-    kind, options = mount_of(data)
+    kind, options, mountpoint = mount_of(data)
     if kind.startswith("nfs") and (
         {"acdirmax=0", "noac"}.isdisjoint(options) or "nocto" in options
     ):
-        raise TapestryError(
-            f"On the NFS of {data} this machine may overlook what another has written.",
-            hint="Mount it with acdirmin=0,acdirmax=0, and without nocto.",
+        raise _overlooking("NFS", data, "acdirmin=0,acdirmax=0, and without nocto.")
+    if kind == "fuse.glusterfs" and _remembers(mountpoint):
+        raise _overlooking(
+            "GlusterFS",
+            data,
+            "attribute-timeout=0,entry-timeout=0, and without negative-timeout; of its volume set "
+            "performance.stat-prefetch and performance.nl-cache to off.",
         )
 
 
-def mount_of(path: Path) -> tuple[str, set[str]]:
-    """Return the type and the options of the file system that a path is in."""
+def _overlooking(name: str, data: Path, options: str) -> TapestryError:
+    return TapestryError(
+        f"On the {name} of {data} this machine may overlook what another has written.",
+        hint=f"Mount it with {options}",
+    )
+
+
+def _remembers(mountpoint: Path) -> bool:
+    """Tell whether a client of GlusterFS may answer from memory, as the files in its mount say."""
+    meta = mountpoint / ".meta"
+    try:
+        options = dict(_TIMEOUT.findall((meta / "cmdline").read_text()))
+        caches = [path for path in (meta / "graphs/active").iterdir() if _CACHE.search(path.name)]
+    except OSError:
+        return True
+    timeouts = {"attribute": "1", "entry": "1", "negative": "0"} | options
+    return bool(caches) or any(float(seconds) for seconds in timeouts.values())
+
+
+def mount_of(path: Path) -> tuple[str, set[str], Path]:
+    """Return the type and the options of the file system that a path is in, and where it begins."""
     real = path.resolve()
     mounts = psutil.disk_partitions(all=True)
     above = [mount for mount in mounts if real.is_relative_to(mount.mountpoint)]
     mount = max(above, key=lambda mount: len(mount.mountpoint), default=None)
-    return (mount.fstype, set(mount.opts.split(","))) if mount else ("", set())
+    if mount is None:
+        return "", set(), Path("/")
+    return mount.fstype, set(mount.opts.split(",")), Path(mount.mountpoint)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,6 +60,26 @@ def test_what_several_machines_lack_is_one_sentence(
         several_machines.require_shared(data, kinds)
 
 
+@pytest.fixture
+def mounted(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch, data: Path
+) -> Callable[[str, str], None]:
+    """Let the directory be a mount of a type, with options."""
+    settings.MACHINE = "a"
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr(several_machines, "connection", SimpleNamespace(vendor="postgresql"))
+    monkeypatch.setattr(several_machines, "seconds_apart", lambda: 0)
+
+    def mount(kind: str, options: str) -> None:
+        mounts = [
+            SimpleNamespace(mountpoint="/", fstype="ext4", opts="rw"),
+            SimpleNamespace(mountpoint=str(data.resolve()), fstype=kind, opts=options),
+        ]
+        monkeypatch.setattr(several_machines.psutil, "disk_partitions", lambda all: mounts)
+
+    return mount
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "is_enough"),
     [
@@ -67,27 +88,40 @@ def test_what_several_machines_lack_is_one_sentence(
         ("nfs4", "rw,acdirmax=60", False),
         ("nfs4", "rw,noac,nocto", False),
         ("ceph", "rw", True),
+        ("fuse.glusterfs", "rw", False),  # of which nothing more is known
     ],
 )
 def test_a_directory_must_show_what_others_have_written(
-    settings: LazySettings,
-    monkeypatch: pytest.MonkeyPatch,
-    data: Path,
-    kind: str,
-    options: str,
-    is_enough: bool,
+    mounted: Callable[[str, str], None], data: Path, kind: str, options: str, is_enough: bool
 ) -> None:
-    settings.MACHINE = "a"
-    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr(several_machines, "connection", SimpleNamespace(vendor="postgresql"))
-    monkeypatch.setattr(several_machines, "seconds_apart", lambda: 0)
-    mounts = [
-        SimpleNamespace(mountpoint="/", fstype="ext4", opts="rw"),
-        SimpleNamespace(mountpoint=str(data.resolve()), fstype=kind, opts=options),
-    ]
-    monkeypatch.setattr(several_machines.psutil, "disk_partitions", lambda all: mounts)
+    mounted(kind, options)
     with nullcontext() if is_enough else pytest.raises(TapestryError, match="may overlook"):
         several_machines.require_shared(data, PARTS)
+
+
+@pytest.mark.parametrize(
+    ("words", "graph", "is_enough"),
+    [
+        ("--attribute-timeout=0 --entry-timeout=0", "v-utime v-quick-read", True),
+        ("--attribute-timeout=0.0 --entry-timeout=0 --negative-timeout=0", "v", True),
+        ("", "v-utime", False),
+        ("--attribute-timeout=0 --entry-timeout=1", "v", False),
+        ("--attribute-timeout=0 --entry-timeout=0 --negative-timeout=5", "v", False),
+        ("--attribute-timeout=0 --entry-timeout=0", "v-md-cache v", False),
+        ("--attribute-timeout=0 --entry-timeout=0", "v-nl-cache v", False),
+    ],
+)
+def test_what_gluster_remembers_is_seen_in_its_mount(
+    mounted: Callable[[str, str], None], data: Path, words: str, graph: str, is_enough: bool
+) -> None:
+    mounted("fuse.glusterfs", "rw,relatime,allow_other")
+    for name in graph.split():
+        (data / ".meta" / "graphs" / "active" / name).mkdir(parents=True)
+    command = json.dumps({"Cmdlinestr": f"/usr/sbin/glusterfs {words} /srv"})
+    (data / ".meta" / "cmdline").write_text(command)
+    with nullcontext() if is_enough else pytest.raises(TapestryError, match="may overlook") as seen:
+        several_machines.require_shared(data, PARTS)
+    assert is_enough or "attribute-timeout=0,entry-timeout=0" in seen.value.hint
 
 
 def test_the_name_of_a_machine_is_no_path() -> None:
