@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -57,3 +59,16 @@ def test_a_forked_child_does_not_keep_the_lock_of_its_parent(tmp_path):
         assert acquired
     os.close(writing)
     os.waitpid(child, 0)
+
+
+def test_a_lock_that_went_with_its_server_is_let_go_without_an_error(tmp_path, monkeypatch):
+    flock = fcntl.flock
+
+    def answer(descriptor, operation):
+        if operation == fcntl.LOCK_UN:
+            raise OSError(errno.EIO, "File descriptor in bad state")
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", answer)
+    with file_lock(tmp_path / "x.lock") as acquired:
+        assert acquired

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -30,8 +30,11 @@ def file_lock(path: Path, *, wait: float = 0.0, mode: int = -1) -> Iterator[bool
     except Timeout:
         yield False
         return
-    with acquired:
+    try:
         yield True
+    finally:
+        with suppress(OSError):  # a server that is gone has no lock any more
+            acquired.lock.release()
 
 
 @contextmanager
