@@ -1,7 +1,7 @@
 # The door for people.  Every target installs what it needs first; a second call is instant.
 #   make demo | run | test | lint | bench | test-long | dist | deb | image | clean      (make run ARGS="--port 8001")
 #   make simulate SEEDS=1-100 STEPS=400                              (tests/simulation)
-#   make cluster                    (two machines of a site, and a Spark of two, are killed and cut off)
+#   make cluster                    (two machines of a site, a Spark of two, and mounts are killed and cut off)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -47,6 +47,7 @@ HAS_DOVECOT = [ -x "$$(PATH=$$PATH:/usr/sbin command -v dovecot || true)" ] \
 HAS_COMPILER = command -v gcc >/dev/null && [ -e /usr/include/stdio.h ]
 HAS_SYSTEMD = command -v systemd-analyze >/dev/null && command -v man >/dev/null
 HAS_BUILDAH = command -v mmdebstrap >/dev/null && command -v buildah >/dev/null && command -v ip >/dev/null
+HAS_GLUSTER = command -v glusterd >/dev/null && command -v glusterfs >/dev/null
 HAS_POSTGRES = ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null
 
 # INN unpacked beside the virtual environment: its package would also bring a mail server.
@@ -68,12 +69,14 @@ test: servers $(TEST_READY)
 test-long: servers $(TEST_READY)
 	$(call need,systemd-analyze and man (for the tests of the Debian package),$(HAS_SYSTEMD),systemd man-db)
 	$(call need,mmdebstrap and buildah (for the tests of the container image),$(HAS_BUILDAH),mmdebstrap buildah iproute2)
+	$(call need,GlusterFS (for the tests of a network file system),$(HAS_GLUSTER),glusterfs-server glusterfs-client)
 	$(PYTEST) -m long --timeout=0 $(ARGS)
 
 cluster: servers $(TEST_READY)
 	$(call need,ip of iproute2 (for networks of this machine),command -v ip >/dev/null,iproute2)
+	$(call need,GlusterFS (for the tests of a network file system),$(HAS_GLUSTER),glusterfs-server glusterfs-client)
 	$(PYTEST) -n 2 -m long --timeout=0 tests/live/test_several_machines.py tests/live/test_spark_cluster.py \
-		tests/live/test_site_over_spark_cluster.py $(ARGS)
+		tests/live/test_site_over_spark_cluster.py tests/live/test_network_file_system.py $(ARGS)
 
 SEEDS ?= 1-10
 STEPS ?= 400
