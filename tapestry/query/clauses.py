@@ -13,7 +13,8 @@ from tapestry.query.remedies import NEAR, SYNONYMS, VERBS
 _WORD = re.compile(r"[\w'’]+")
 _JOINTS = "about and at by for from i in of on our to too with"
 _DENYING = "but except excluding isn't neither never no nobody nor not only unless without"
-_SMALL = FILLERS.union(_JOINTS.split(), VERBS)
+_SMALLEST = frozenset((*_JOINTS.split(), *VERBS))
+_SMALL = FILLERS | _SMALLEST
 _DENIALS = frozenset(_DENYING.split())
 _CONDITIONS = frozenset(["if", "only", "when", "whenever", "while"])
 _JOINING = _DENIALS | _CONDITIONS | {"or"}
@@ -39,7 +40,8 @@ def says_less(other: str, text: str, *, is_part: bool = False) -> bool:
         return True
     if other.startswith("mentioning") and left.issuperset(words):
         return False
-    return any(not _is_said(word, other, left) for word in words)
+    small = _SMALLEST if is_part else _SMALL
+    return any(not _is_said(word, other, left, small) for word in words)
 
 
 def lost_words(other: str, text: str) -> set[str]:
@@ -55,12 +57,12 @@ def _words(text: str) -> list[str]:
     return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
 
 
-def _is_said(word: str, other: str, left: set[str]) -> bool:
+def _is_said(word: str, other: str, left: set[str], small: frozenset[str]) -> bool:
     bare = _QUOTED.sub(" ", other)
     if word in _JOINING:
         sign = _DENIED if word in _DENIALS else _EITHER
         return word not in _CONDITIONS and sign.search(bare) is not None
-    if word in _SMALL or word in left:
+    if word in small or word in left:
         return True
     if any(set(_words(meant)) <= left for meant in SYNONYMS.get(word, ())):
         return True

@@ -25,9 +25,10 @@ from tapestry.query.phrases.help.completion import candidates_at
 from tapestry.query.phrases.help.sentences import phrases_in, words_in
 from tapestry.query.phrases.help.suggestions import Place, place_after
 from tapestry.query.phrases.help.vocabulary import Vocabulary
-from tapestry.query.phrases.parser import is_misspelt
+from tapestry.query.phrases.parser import is_misspelt, parse_phrase
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.states import StateError
+from tapestry.query.phrases.wordings.senses import has_meaning, is_known, unsaid_word
 from tapestry.query.remedies import (
     MOST,
     NEAR,
@@ -53,6 +54,9 @@ _SENTENCE = 4
 """Words that are looked for rather than mended, if they are no phrase: at least so many."""
 
 _TRIED = 40
+_SLIPS = 2
+"""Corrections that are tried one after the other."""
+
 _PHRASE = 2
 """Blanks of words that are no keyword but for a slip."""
 
@@ -72,8 +76,8 @@ def corrections(
 ) -> tuple[Correction, ...]:
     """Return up to ``MOST`` corrections of a text that is refused with this error.
 
-    Each makes it a filter or moves the error behind what is replaced; those that make it a
-    filter come first.
+    Each makes it a filter that says all that was written, but for what the error says cannot be
+    said; of an unfinished text one may lead further.
 
     >>> error = MisreadError("Not understood.", Span(0, 7))
     >>> [found.text for found in corrections("replise by Jones", error, Context())]
@@ -81,56 +85,97 @@ def corrections(
     """
     if error.span is None or len(text) > LONGEST:
         return ()
-    if isinstance(error, UnsaidError):
-        return (Correction(0, len(text), error.reading),)
-    found: list[Correction] = []
-    later: list[Correction] = []
+    return tuple(islice(_mended(text, error, context, vocabulary or Vocabulary(), _SLIPS), MOST))
+
+
+def _mended(
+    text: str, error: TapestryError, context: Context, vocabulary: Vocabulary, slips: int
+) -> list[Correction]:
+    """Return what makes a text a filter, by up to so many corrections one after the other."""
+    span = error.span or Span(0, len(text))
+    further: list[Correction] = []
     tried = {_letters(text)}
-    candidates = _identifiers(text, error.span, vocabulary or Vocabulary())
+    for candidates in _ways(text, span, error, context, vocabulary):
+        found: list[Correction] = []
+        later: list[tuple[Correction, TapestryError]] = []
+        for correction in islice(dict.fromkeys(candidates), _TRIED):
+            result = correction.applied_to(text)
+            if _letters(result) in tried or _joins_words(correction, text):
+                continue
+            tried.add(_letters(result))
+            after = _error_after(correction, text, context, isinstance(error, StateError))
+            if after is None:
+                found.append(correction)
+            elif (after.offset or 0) >= max(correction.start + len(correction.text), 1):
+                later.append((correction, after))
+            if len(found) == MOST:
+                break
+        for correction, after in later[:slips] if not found else ():
+            more = _mended(correction.applied_to(text), after, context, vocabulary, slips - 1)
+            found += [_both(correction, other, text) for other in more]
+        if found:
+            return found
+        further += [correction for correction, _ in later]
+    return further if span.start >= len(text.rstrip()) else []
+
+
+def _ways(
+    text: str, span: Span, error: TapestryError, context: Context, vocabulary: Vocabulary
+) -> Iterator[Iterator[Correction]]:
+    """Yield ways to correct a text, each for where those before it do not help."""
+    if isinstance(error, UnsaidError):
+        yield iter([Correction(0, len(text), error.reading)])
+        return
     if isinstance(error, StateError):
-        candidates = _others(text, error)
-    else:
-        candidates = chain(lasting_at(text, error.span), candidates)
+        yield _others(text, error)
+        return
+    likely = chain(lasting_at(text, span), _identifiers(text, span, vocabulary))
     if are_named_in(text) and (days := dated(text, context, has_operators=True)):
-        candidates = chain([Correction(0, len(text), days)], candidates)
+        likely = chain([Correction(0, len(text), days)], likely)
     if isinstance(error, MisreadError):
-        misread = _candidates(text, error.span, vocabulary or Vocabulary())
-        candidates = chain(misread, candidates)
+        likely = chain(_candidates(text, span, vocabulary), likely)
         if has_clause(text) and not is_misspelt(text):
-            candidates = chain(_of_sentence(text, context), candidates)
-        candidates = (found for found in candidates if not _says_less(found, text))
-    for correction in islice(dict.fromkeys(candidates), _TRIED):
-        result = correction.applied_to(text)
-        if _letters(result) in tried or _joins_words(correction, text):
-            continue
-        tried.add(_letters(result))
-        offset = _offset_of_error(result, context)
-        if offset is None:
-            found.append(correction)
-        elif offset > correction.start and offset >= correction.start + len(correction.text):
-            later.append(correction)
-        if len(found) == MOST:
-            break
-    if not found and len(text.split()) >= _SENTENCE and not is_misspelt(text):
-        sentence = [*_of_sentence(text, context), Correction(0, len(text), as_words(text) or "")]
-        found = [other for other in sentence if not _says_less(other, text)][:MOST]
-    if not found and not later:
-        mended = (
-            slip
-            for slip in _slips(text)
-            if _offset_of_error(slip.applied_to(text), context) is None
-        )
-        found = list(islice(mended, MOST))
-    if not found and not later:
-        rest = [_without(text, error.span), Correction(0, len(text), as_words(text) or "")]
-        may_be_less = not isinstance(error, MisreadError)
-        found = [
-            other
-            for other in rest
-            if (may_be_less or not _says_less(other, text))
-            and _offset_of_error(other.applied_to(text), context) is None
-        ][:1]
-    return tuple((found or later)[:MOST])
+            likely = chain(_of_sentence(text), likely)
+        yield (found for found in likely if not _says_less(found, text))
+    else:
+        yield likely
+    if len(text.split()) >= _SENTENCE and not is_misspelt(text):
+        yield (found for found in _of_sentence(text) if not _says_less(found, text))
+    yield _slips(text)
+    rest = chain([_without(text, span)], _of_words(text))
+    may_be_less = not isinstance(error, MisreadError)
+    yield (found for found in rest if may_be_less or not _says_less(found, text))
+
+
+def _error_after(
+    correction: Correction, text: str, context: Context, may_be_less: bool
+) -> TapestryError | None:
+    """Return why a corrected text is no filter, or none that says all that was written."""
+    try:
+        query = read(correction.applied_to(text), context)
+    except TapestryError as error:
+        return error
+    if may_be_less or are_in(text) or not query.phrase:
+        return None
+    lost = unsaid_word(text, query.phrase, parse_phrase)
+    part = text[correction.start : correction.end]
+    if lost is None or (lost in part and part != text and not is_known(lost)):
+        return None
+    return MisreadError(f"“{lost}” is left out.", Span(0, 0))
+
+
+def _both(first: Correction, second: Correction, text: str) -> Correction:
+    """Return two corrections as one, the second of a text with the first.
+
+    >>> first, second = Correction(0, 3, "from"), Correction(11, 15, "about")
+    >>> _both(first, second, "frm jones abot release").applied_to("frm jones abot release")
+    'from jones about release'
+    """
+    result = second.applied_to(first.applied_to(text))
+    end = max(len(first.applied_to(text)) - second.end, 0)
+    end = min(end, len(text) - first.end)
+    start = min(first.start, second.start)
+    return Correction(start, len(text) - end, result[start : len(result) - end])
 
 
 def _others(text: str, error: StateError) -> Iterator[Correction]:
@@ -147,12 +192,16 @@ def _says_less(correction: Correction, text: str) -> bool:
     return says_less(correction.text, part, is_part=part != text)
 
 
-def _of_sentence(text: str, context: Context) -> Iterator[Correction]:
-    """Yield the phrases in a sentence, and the words that it is about; all of them if need be."""
+def _of_sentence(text: str) -> Iterator[Correction]:
+    """Yield the phrases in a sentence, the words that it is about, and all of its words."""
     few = [] if are_in(text) else [phrases_in(text), words_in(text)]
-    for phrases in filter(None, few if any(few) else [as_words(text)]):
-        if _offset_of_error(phrases, context) is None:
-            yield Correction(0, len(text), phrases)
+    yield from (Correction(0, len(text), phrases) for phrases in few if phrases)
+    yield from _of_words(text)
+
+
+def _of_words(text: str) -> Iterator[Correction]:
+    if words := as_words(text):
+        yield Correction(0, len(text), words)
 
 
 def _slips(text: str) -> Iterator[Correction]:
@@ -201,15 +250,6 @@ def _joins_words(correction: Correction, text: str) -> bool:
 
 def _letters(text: str) -> str:
     return " ".join(text.lower().split())
-
-
-def _offset_of_error(text: str, context: Context) -> int | None:
-    """Return where a text is refused, None if it is a filter."""
-    try:
-        read(text, context)
-    except TapestryError as error:
-        return error.offset or 0
-    return None
 
 
 # Candidates, nearest first
@@ -316,6 +356,8 @@ def _as_value(place: Place, text: str, span: Span) -> Iterator[Correction]:
     start, end = span.start, span.end
     word, before = text[start:end], place.before
     if not _PLAIN.fullmatch(word) or (before is not None and before.lower() in VERBS):
+        return
+    if has_clause(text) or has_meaning(text if len(text.split()) >= _SENTENCE else word):
         return
     if before is not None and before.type in ("WORD", "STRING"):
         value = before.strip('"“”')

@@ -21,6 +21,7 @@ from tapestry.query.phrases.help.bare_words import (
     words_with_phrases,
 )
 from tapestry.query.phrases.help.calendar import check_no_span, lasting, with_span_last
+from tapestry.query.phrases.help.nearest import OTHERWISE, hint_for
 from tapestry.query.phrases.help.sentences import phrases_of_all
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.refusals import check_can_be_said
@@ -50,6 +51,9 @@ def read(text: str, context: Context) -> n.CheckedQuery:
     with placed(text):
         try:
             return _read_in_full(text, context) or _checked(text, context)
+        except MisreadError as error:
+            error.hint = hint_for(text, error.hint)
+            raise
         except RecursionError:
             # The limit on nesting prevents it, unless the caller is very deep already.
             raise too_deep(Span(0, len(text))) from None
@@ -118,7 +122,8 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
                 _check_all_said(text, parsed.phrase or "")
             return parsed
     likely = [error for reader, error in misread.items() if reader is not _as_tql]
-    raise max([*likely, *misread.values()], key=lambda error: error.offset or 0)
+    others = [] if is_request(text) and not may_be_code(text) else misread.values()
+    raise max([*likely, *others], key=lambda error: error.offset or 0)
 
 
 def _check_all_said(text: str, phrase: str) -> None:
@@ -130,7 +135,7 @@ def _check_all_said(text: str, phrase: str) -> None:
         named = NAMED_MAIL.search(text)
         if named and named[3].casefold() == word.casefold():
             phrase = NAMED_MAIL.sub(r'\1 "\2"', text)
-        error = UnsaidError(message, span, f"Write “{phrase}” if that is what you mean.")
+        error = UnsaidError(message, span, OTHERWISE)
         error.reading = phrase
         raise error
 

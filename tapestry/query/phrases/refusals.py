@@ -54,7 +54,8 @@ def _instead(phrase: str) -> Callable[[re.Match[str]], str]:
 
 
 def _to_how_many(found: re.Match[str]) -> str:
-    alone = found["part"].split()[0].lower() in ("one", "1", "a", "single")
+    few = ("one", "1", "a", "single", "fewer", "less", "few")
+    alone = found["part"].split()[0].lower() in few
     instead = _instead("only to me")(found)
     return re.sub(r"\b(?:with|to) (?=only )", "" if alone else "not ", instead)
 
@@ -135,7 +136,9 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         "A filter finds all messages, and not the last few: a search shows the newest first.",
         lambda found: (
             f"{found.string[: found.start()]}{found[0].split()[-1]} "
-            f"{found.string[found.end() :]}".removeprefix("the ").strip()
+            f"{found.string[found.end() :]}".removeprefix("the ")
+            .replace("my ", "from me ", 1)
+            .strip()
         ),
     ),
     (

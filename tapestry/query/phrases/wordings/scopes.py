@@ -40,7 +40,10 @@ _PASSIVE = (
 _ACTIVE = "sent|written|posted|wrote|from|replies|reply|answers?|e?-?mails?|messages?|posts?"
 
 _NO = r"\b(?:no|not|never|nothing|nobody|none|without|\w+n't)\b"
-_EXCEPTED = rf"{_NO}.*\b(except|unless|other than|apart from)\b"
+_EXCEPTED = (
+    rf"(?:{_NO}|\b(?:any|every)thing but\b).*"
+    r"\b(except|unless|other than|apart from|(?<=body )but|(?<=one )but)\b"
+)
 _TWICE_DENIED = r"\b(no|nothing)\b(?:(?!\b(?:and|or|nor|but|with)\b|,).)+\b(?:without|\w+n't)\b"
 _REPLY = r"(?:repl(?:y|ies)|answers?|respon\w+|answering|replying)"
 _NAME = r"(?P<who>[\w.@-]+)"
@@ -57,6 +60,18 @@ _SCOPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             rf"\b{_REPLY} (to) (?:(?:a|any|all|the) )?(?:e?-?mails?|messages?|posts?|letters?) "
             r"(?:that|which|with(?:out)?|in|of)\b",
             r"(?!.*(?:repl\w+ to \S|below))",
+        ),
+        # Of which kind what is absent would have been
+        (
+            r"\b(?:no|without(?: any)?) (?:attachments?|files?|pictures|links) "
+            r"(larger|bigger|smaller|over|above|below|named|called)\b",
+            r".*\bnot with (?:[^()]* )?(?:attachments|pictures|links)\b",
+        ),
+        # Who got what everybody else got
+        (
+            r"\b(?:wrote|sent|writes?|sends?|posted|forwarded)\b.* to (every)(?:one|body) "
+            r"(?:but|except|other than)\b",
+            r".*\bnot (?:directly )?(?:to|cc)\b",
         ),
         # Who else does what somebody does
         (

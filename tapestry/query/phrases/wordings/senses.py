@@ -48,7 +48,7 @@ _WHEN = (
 
 SENSES: dict[str, tuple[str, str]] = {
     "negation": (
-        "not|no|never|nor|neither|none|nobody|without|except|excluding"
+        "(?:not|no)(?! (?:fewer|less) than)|never|nor|neither|none|nobody|without|except|excluding"
         "|(?:is|are|was|were|do|does|did|has|have|had|would|could|should)n'?t",
         "not|no|without|unanswered|unreviewed|unknown|new senders|only|since|until|fewer|less"
         "|below|smaller|starting a thread|leaving out",
@@ -94,9 +94,9 @@ _CLOSED = """
     none neither nor or and but without except of at by to from in on for with since until before
     after than only just also last first latest newest oldest earliest second third fourth next
     half top best random largest biggest smallest longest shortest got sent wrote
-    exactly else other another others once twice again instead together ago later earlier within
-    during between ever yet anyone someone everyone anybody somebody what's who's where's that's
-    there's i'm i've reply replies answers
+    exactly if unless except else other another others once twice again instead together ago
+    later earlier within during between ever yet anyone someone everyone anybody somebody
+    what's who's where's that's there's i'm i've reply replies answers
 """
 _STATES = ("unread", "unseen", "starred", "flagged", "snoozed", "unstarred")
 _NOT_SOUGHT = frozenset((*_CLOSED.split(), *_STATES))
@@ -130,6 +130,26 @@ def misread_word(text: str, phrase: str, parsed: Callable[[str], PhraseNode]) ->
     quoted = " ".join(_QUOTED.findall(text)).casefold()
     lost = _unsaid(plain, phrase) or _misused(plain, quoted, phrase)
     return lost or misplaced_word(plain, quoted, phrase, parsed(phrase))
+
+
+def unsaid_word(text: str, phrase: str, parsed: Callable[[str], PhraseNode]) -> str | None:
+    """Return a word that is lost where a text is offered in other words, or is but looked for.
+
+    >>> from tapestry.query.phrases.parser import parse_phrase as parsed
+    >>> unsaid_word("tax unless urgent", "mentioning tax and mentioning unless", parsed)
+    'unless'
+    """
+    if _WORDS_ALONE.fullmatch(phrase):
+        return next((word for word in _WORD.findall(text) if has_meaning(word)), None)
+    named = NAMED_MAIL.search(text)
+    if named and f'"{named[2]}"' in phrase:
+        text = NAMED_MAIL.sub(r'\1 "\2"', text)
+    return misread_word(text, phrase, parsed)
+
+
+def has_meaning(text: str) -> bool:
+    """Tell whether a text has a word that says how others are meant: it is none to look for."""
+    return not _NOT_SOUGHT.isdisjoint(_WORD.findall(_QUOTED.sub(" ", text.casefold())))
 
 
 def _misused(plain: str, quoted: str, phrase: str) -> str | None:
@@ -179,6 +199,11 @@ def _known() -> frozenset[str]:
     times = f"{_DAYS} {_MONTHS} weekend percent".replace("|", " ").split()
     patterns = [*(pattern for pattern, _ in RULES), *FORMS.values()]
     return known_words(patterns).union(KEYWORDS, times)
+
+
+def is_known(word: str) -> bool:
+    """Tell whether a word is one of phrases or rules, or small: it is no slip of another."""
+    return has_meaning(word) or word.casefold() in _known()
 
 
 def _is_said(word: str, phrase: str, words: frozenset[str]) -> bool:
