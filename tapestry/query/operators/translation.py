@@ -275,6 +275,10 @@ _TAGS = ("done", "inbox", "new", "snoozed", "archived", "muted")
 """States that are names of tags as well."""
 
 
+_KINDS = {"attach": "with_attachments", "list": "on_any_list"}
+"""What mu calls a message by what it is, and not by what was done with it."""
+
+
 def _state(name: str, value: str, span: Span) -> PhraseNode | None:
     written = value.lower()
     if written in ("unanswered", "unreplied"):
@@ -283,8 +287,8 @@ def _state(name: str, value: str, span: Span) -> PhraseNode | None:
         if name == "flag":
             return Phrase("replied_to_by", span, person=Person("me", "me", span))
         return Phrase("replied_to", span)
-    if written == "attach":
-        return Phrase("with_attachments", span)
+    if written in _KINDS and (name == "flag" or written == "attach"):
+        return Phrase(_KINDS[written], span)
     if name == "is" and written == "sent":
         return Phrase("from", span, person=Person("me", "me", span))
     if name == "is" and written in ("reply", "response"):

@@ -237,10 +237,18 @@ def _beside(by: nodes.Phrase, before: nodes.PhraseNode) -> nodes.PhraseNode:
 def _left_out_of(before: nodes.PhraseNode, node: LeftOut) -> nodes.PhraseNode:
     """Return what is left out as what the names before it are: “cc bob but not dave”."""
     last = alternatives(before)[-1]
+    names = [part for part in alternatives(node.part) if isinstance(part, nodes.Phrase)]
+    if isinstance(last, nodes.Phrase) and last.kind == "tagged" and not last.person.text:
+        words = [nodes.Words(part.person.text, part.person.span) for part in names]
+        return negated(joined("or", [replace(last, words=tag) for tag in words]))
     if not isinstance(last, nodes.Phrase) or not last.person.text or last.kind == "from":
         return node
-    names = [part for part in alternatives(node.part) if isinstance(part, nodes.Phrase)]
     return negated(joined("or", [replace(last, person=part.person) for part in names]))
+
+
+def _has_verb(phrase: nodes.Phrase) -> bool:
+    """Tell whether a phrase says what somebody did with a message: “tagged urgent by joe”."""
+    return phrase.kind == "tagged" or phrase.kind.endswith("_by")
 
 
 def with_verb(
@@ -261,7 +269,7 @@ def with_verb(
         case nodes.Negated():
             part, after = with_verb(node.part, last)
             return replace(node, part=part), after if nodes.kind_of(node.part) == BY else None
-        case nodes.Phrase() if node.kind == BY and last and last.kind.endswith("_by"):
+        case nodes.Phrase() if node.kind == BY and last and _has_verb(last):
             node = replace(last, person=node.person, span=node.span)
         case nodes.Phrase() if node.kind == BY:
             node = replace(node, kind="from")

@@ -147,7 +147,7 @@ def leaves(node: PhraseNode) -> Iterator[Phrase]:
 
 def _check(kind: str, value: Person | Words, text: str) -> None:
     is_person = isinstance(value, Person)
-    if isinstance(value, Person) and value.kind == "me":
+    if isinstance(value, Person) and value.kind in ("me", "domain"):
         return
     first = value.text.split(maxsplit=1)[0].lower() if value.text else ""
     is_alone = value.text.lower() in NEVER_NAMES

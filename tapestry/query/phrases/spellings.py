@@ -172,7 +172,7 @@ DAYS = re.compile(_DAYS, re.IGNORECASE)
 
 NOBODY = re.compile(
     rf"(?:{'|'.join(NEVER_NAMES)}|(?:any|every|some)(?:one|body)|people|list|attachments?|questions?|not|nor|neither"
-    rf"|and|this|outside|be|been|being|is|are|was|were|do|did|have|has|had|here|there|now|then|what|{_DAYS})",
+    rf"|and|this|outside|except|excluding|unless|be|been|being|is|are|was|were|do|did|have|has|had|here|there|now|then|what|{_DAYS})",
     re.IGNORECASE,
 )
 """Words that are nobody, unless they stand in quotes."""

@@ -110,6 +110,9 @@ _SENTENCES = _compiled(
     r"\A(?P<snoozed>snoozed)\s+(?:until|till)\s+(?:\S+\s+)?\S+\s*\Z",
     r"\Ain\s+(?:(?:my|the)\s+)?(?P<inbox>inbox)\s*\Z",
 )
+_TAGGED = re.compile(r"\btagged\s.*\b(?:and|or|not)\b|\btagged\s.*,", re.IGNORECASE)
+"""What stands before the name of a tag: “tagged urgent or later but not done”."""
+
 _VERBS = _compiled(rf"{_JOINT}(?P<a>read|done)(?:\s+yet)?\s*\Z")
 """States that are verbs as well: after a phrase alone."""
 
@@ -260,6 +263,8 @@ def check_no_states(text: str) -> None:
     for pattern in (*_OPENINGS, *_ENDINGS, *_ALTERNATIVES, *_SENTENCES, *_VERBS, *_ITEMS):
         match = pattern.search(bare)
         if match is None:
+            continue
+        if _TAGGED.search(text, 0, match.start()) and _is_phrase(text):
             continue
         rest = _unjoined(_without(match, text))
         is_alone = _NOTHING.fullmatch(rest) is not None

@@ -61,6 +61,7 @@ def phrase(text):
         ("to: ann, joe subject:x", "(to ann or to joe) and about x"),
         ("from: joe, -to:ann", "from joe and not to ann"),
         ("form:bob", "from bob"),
+        ("from:bob -flag:list", "from bob and not on any list"),
         ("frm:ann subjct:budget", "from ann and about budget"),
         ("on:2024-05-05", "on 5 May 2024"),
         (

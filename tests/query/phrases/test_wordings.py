@@ -77,6 +77,40 @@ REQUESTS = {
     "last post from joe today": None,
     "automatic replies": "from programs and replies",
     "from joe but not automatic replies": "from joe and not (from programs and replies)",
+    "everything that isn't from joe, mary or bob": "not (from joe or from mary or from bob)",
+    "mails from mary unless joe is copied": "from mary and not cc joe",
+    "from joe but only if mary is not in cc": "from joe and not cc mary",
+    "everything from parc.com except what dave sends": "from @parc.com and not from dave",
+    "no mail from joe unless it's about tax": "not from joe or about tax",
+    "threads without any mail from bob": "not in a thread with bob",
+    "threads neither joe nor i wrote in": "not in a thread with joe and not in a thread with me",
+    "threads nobody from river.example took part in": "not in a thread with @river.example",
+    "threads with no more than 3 people": (
+        "starting a thread and not in a thread of more than three people"
+    ),
+    "mails that neither bob nor I answered": ("with no reply by bob and with no reply by me"),
+    "mails I sent that carol did not answer but dave did": (
+        "from me and with no reply by carol and replied to by dave"
+    ),
+    "tagged urgent by joe but not by me": "tagged urgent by joe and not tagged urgent by me",
+    "tagged urgent or later but not done": "(tagged urgent or tagged later) and not tagged done",
+    "more than 2 but no more than 6 replies": (
+        "with more than two replies and with at most six replies"
+    ),
+    "fewer than 3 replies and more than 2 attachments": (
+        "with fewer than three replies and with more than two attachments"
+    ),
+    "no fewer than 2 replies": "with at least two replies",
+    "tagged urgent but not by joe": "tagged urgent and not tagged urgent by joe",
+    "from joe or mary unless joe is copied": "(from joe or from mary) and not cc joe",
+    "from joe or about tax except replies": "(from joe or about tax) and not replies",
+    "with 2 or 3 attachments": "with at least two attachments and with at most three attachments",
+    "mails answered at least twice": "with at least two replies",
+    "voted for by joe and against by nobody": (
+        "voted for by joe and not voted against by more than 0 people"
+    ),
+    "from alice or someone at parc.com": "from alice or from @parc.com",
+    "all newsgroups but comp.misc": "in any newsgroup and not in comp.misc",
     "Emails I never answered": "with no reply by me",
     "mail that nobody has answered yet": "with no reply",
     "messages mary hasn't replied to": "with no reply by mary",

@@ -48,17 +48,25 @@ LEXICON = {
     "COPIED": "cc'd | cc'ed | cced | been cc'd | been copied | copied "
     "| copied in | in cc | in copy | on cc | in the cc | on the cc line | in the cc line "
     "| in the cc field",
+    "COMPARING": "more than | over | fewer than | less than | under | at least | at most | UNUSUAL",
+    "UNUSUAL": "up to | no more than | not more than | not over | no fewer than | no less than "
+    "| not fewer than | not less than",
     "COUNTED": "reply | replies | answer | answers | response | responses | vote | votes | "
     "attachment "
     "| attachments | file | files",
     "DIDNT": "didn't | did not | hasn't | has not | doesn't | does not",
+    "DEED": "NOT | ANSWERED | wrote | sent | posted | voted | tagged | liked | reviewed "
+    "| took part | taken part | participated | commented",
     "DONE": "sent | addressed | written | received | posted",
     "END": "end | ends | ending",
     "FILES": "attachment | attachments | attached file | attached files | file attached "
     "| files attached | file | files | attached",
     "GET": "get | gets | got | gotten | receive | receives | received | have | has | had",
+    "HASBEEN": "is | was | has | isn't | wasn't | hasn't | answered | replied | wrote | sent | got "
+    "| received | voted | tagged | reviewed | took part",
     "HAVE": "with | has | have | having | got",
-    "HOW": "from | to | by | cc | about | CONTAIN | ANSWERED by | voted for by | voted against by",
+    "HOW": "from | to | by | cc | about | tagged | CONTAIN | ANSWERED by | voted for by "
+    "| voted against by",
     "I": "i | i've | i have | i am | i'm | i was | you | you've | you have | you are | you're | we "
     "| we have | we've",
     "LIST": "list | lists | mailing list | mailing lists",
@@ -213,7 +221,7 @@ _PATTERNS = {
     "YEAR": "[12][0-9]{3}",
     "VOTED": r"(?:voted (?:for|against)|liked|tagged|reviewed)",
     "WHEN": "(?:since|before|after|until|on)",
-    "WROTE": r"(?:sent|wrote|posted|mailed|e-?mailed|forwarded)"
+    "WROTE": r"(?:sent|sends|wrote|writes|posted|mailed|e-?mailed|forwarded)"
     r"(?! (?:e?-?mails?|messages?|posts?|items?|by|via|from)\b)",
     "CALENDAR": rf"(?:(?:{_MONTHS})\.?(?: [12][0-9]{{3}})?|[12][0-9]{{3}})",
     "HIERARCHY": r"(?:alt|comp|gmane|humanities|misc|news|rec|sci|soc|talk|uk|de|fr)\.[\w.+-]*\w",
@@ -236,6 +244,9 @@ _PATTERNS = {
     "NUMERIC": r"(?:[0-9]{1,2}\.[0-9]{1,2}\.[12][0-9]{3}|[12][0-9]{3}-[0-9]{2}(?:-[0-9]{2})?)",
     "SLASHED": r"[0-9]{1,2}/[0-9]{1,2}/[12][0-9]{3}",
     "MONTH": r"(?:january|february|march|july|september|october|november|december)",
+    "EITHER": "(?:or|nor)",
+    "ONLYIF": "only",
+    "TIMES": rf"(?:once|twice|thrice|(?:[0-9]+|{'|'.join(NUMBERS)}) times)",
     "TEXTUAL": "(?:about|mentioning|saying)",
     "SIGN": r"(?:==?|~|equals|equal to|is equal to)",
     "BYONE": rf"(?:from|by) {_SURE_NAME}",

@@ -38,7 +38,7 @@ FIRST = (
     "(about | mentioning) VALUE (, not | except | excluding | other than)",
     "from (newsgroups | usenet | robots | bots | machines)",
     "(mentioning | containing | contains) the? exact",
-    "(ANSWERED | voted for) by NOBODY",
+    "(ANSWERED | voted WAYS | BUT WAYS) by NOBODY",
     "by (programs | robots | bots | machines)",
     "PREP DOTTED",
     "PREP the? domain DOMAIN",

@@ -57,6 +57,31 @@ def _of_people(subject: str, people: str, *, may_be_noun: bool = False) -> tuple
     )
 
 
+_DEEDS = (
+    (_VOTED_FOR, "voted for by"),
+    (_VOTED_AGAINST, "voted against by"),
+    ("ANSWER", "replied to by"),
+    ("(got | received | get | receive)", "to"),
+    ("(reviewed | review)", "reviewed by"),
+    ("WRITE", "from"),
+)
+
+
+def _of_each(done: str) -> Callable[[re.Match[str]], str]:
+    """Return what each of two people did or did not do: “mary answered but joe didn't”."""
+
+    def said(found: re.Match[str]) -> str:
+        groups = found.groupdict()
+        denied = [groups.get(name, "neither") for name in ("no", "none")]
+        people = ["me" if who.lower() == "i" else who for who in (groups["one"], groups["other"])]
+        parts = [
+            f"{'not ' if no else ''}{done} {who}" for no, who in zip(denied, people, strict=True)
+        ]
+        return f"{' and '.join(parts)} {groups['next'] or ''} "
+
+    return said
+
+
 def _at_least(found: re.Match[str]) -> str:
     """Return by how many people it was voted for, at least."""
     return f"voted for by more than {number_of(found['number']) - 1} people "
@@ -91,6 +116,23 @@ RULES: tuple[Rule, ...] = (
     ("(that | which) BE (a | an)? REPLY $", "replies "),
     ("(that | which) (doesn't | don't | didn't | does not | do not) have A?", "without "),
     ("{how:PREP} {who:NAME} (not | never) (yet)? (been)? {act:ACTED}", "{how} {who} and not {act}"),
+    *[
+        rule
+        for act, done in _DEEDS
+        for rule in (
+            (
+                f"WHICH? neither {{one:PARTY}} nor {{other:PARTY}} (has | have | did)? {act} "
+                "($ | {next:FOLLOW})",
+                _of_each(done),
+            ),
+            (
+                f"WHICH? {{one:PARTY}} (has | have | did)? {{no:NOT}}? {act} COMMA? "
+                "(COMMA | though) {other:PARTY} (did | does | has | have | {none:NOT}) "
+                "($ | {next:FOLLOW})",
+                _of_each(done),
+            ),
+        )
+    ],
     ("(but | and) I NOT $", "but not by me "),
     ("(but | and) {who:NAME} NOT $", "but not by {who} "),
     *_of_people("I", "me"),

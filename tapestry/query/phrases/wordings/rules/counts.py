@@ -10,8 +10,58 @@ from tapestry.query.phrases.wordings.rules.clauses import Rule, number_of
 def _between(found: re.Match[str]) -> str:
     """Return how many there are, from a least to a greatest number."""
     groups = found.groupdict()
-    what, low = groups["what"] or groups["other"], groups["low"]
+    what, low = groups["what"], groups["low"]
     return f"with at least {low} {what} and with at most {groups.get('high', low)} {what} "
+
+
+def _one_or_other(found: re.Match[str]) -> str:
+    """Return one of two numbers of them, such as “2 or 3 replies”."""
+    low, high = sorted(map(number_of, found.group("low", "high")))
+    between = f"with at least {low} {found['what']} and with at most {high} {found['what']}"
+    return f"{between} " if high == low + 1 else found[0]
+
+
+_NOT_LESS = re.compile(r"\A(?:no|not) (more|over|fewer|less)\b", re.IGNORECASE)
+
+
+def _way(compared: str) -> str:
+    """Return how a number is compared in the words of phrases.
+
+    >>> _way("no fewer than "), _way("over "), _way("up to ")
+    ('at least', 'more than', 'at most')
+    """
+    way = compared.strip().lower()
+    if found := _NOT_LESS.match(way):
+        return "at most" if found[1] in ("more", "over") else "at least"
+    plain = {"over": "more than", "up to": "at most", "under": "fewer than"}
+    return plain.get(way, way.replace("less", "fewer"))
+
+
+def _both(found: re.Match[str]) -> str:
+    """Return two comparisons of a number: “more than 2 but fewer than 6 replies”."""
+    first, last = found["what"], found["counted"]
+    what = first or last
+    if not what or (first and last and first != last):
+        return found[0]
+    one, other = _way(found["one"]), _way(found["other"])
+    return f"with {one} {found['low']} {what} and with {other} {found['high']} {what} "
+
+
+def _also(found: re.Match[str]) -> str:
+    way = _way(found["way"])
+    return f"{found['what']} and with {way} {found['number']} {found['counted']} "
+
+
+def _times(found: re.Match[str]) -> str:
+    """Return how often it was answered: “answered at least twice”."""
+    way, times = (
+        found[one] or found[other] for one, other in (("way", "more"), ("times", "often"))
+    )
+    number = _TIMES.get(times.lower()) or times.split()[0]
+    return f"and with {_way(way)} {number} replies {found['next'] or ''} "
+
+
+_TIMES = {"once": "one", "twice": "two", "thrice": "three"}
 
 
 def _or_more(found: re.Match[str]) -> str:
@@ -71,9 +121,21 @@ RULES: tuple[Rule, ...] = (
         _in_thread,
     ),
     (
-        "HAVE? at least {low:NUMBER} {what:COUNTED}? BUT? (at most | not "
-        "more than | no more than) {high:NUMBER} {other:COUNTED}?",
-        _between,
+        "HAVE? {one:COMPARING} {low:NUMBER} {what:COUNTED}? BUT? {other:COMPARING} "
+        "{high:NUMBER} {counted:COUNTED}?",
+        _both,
+    ),
+    (
+        "{what:COUNTED} (, | and | but) (and | but)? {way:COMPARING} {number:NUMBER} "
+        "{counted:COUNTED}",
+        _also,
+    ),
+    ("HAVE? {low:NUMBER} or {high:NUMBER} {what:COUNTED}", _one_or_other),
+    (
+        "(^ MAIL? | MAIL | that | which | , | and | but) (GET | BE)? "
+        "(ANSWERED {way:COMPARING} {times:TIMES} | {more:COMPARING} {often:TIMES} ANSWERED) "
+        "($ | {next:FOLLOW})",
+        _times,
     ),
     ("HAVE? between {low:NUMBER} and {high:NUMBER} {what:COUNTED}", _between),
     ("HAVE? {low:NUMBER} (to | -) {high:NUMBER} {what:COUNTED}", _between),
@@ -81,7 +143,10 @@ RULES: tuple[Rule, ...] = (
     ("HAVE {low:NUMBER} {what:COUNTED}", _between),
     ("HAVE (several | multiple) {what:COUNTED}", "with more than one {what}"),
     ("HAVE (many | lots of | a lot of) {what:COUNTED}", "with more than five {what}"),
-    ("HAVE? (no | not) more than {number:NUMBER} {what:COUNTED}", "with at most {number} {what}"),
+    (
+        "HAVE? {way:UNUSUAL} {number:NUMBER} {what:COUNTED}",
+        lambda found: f"with {_way(found['way'])} {found['number']} {found['what']} ",
+    ),
     ("WHICH? (got | GET) {how:MORE}", "with {how}"),
     ("HAVE? {number:NUMBER} or {way:WAY} {what:COUNTED}", _or_more),
     ("HAVE? more {what:COUNTED} than {number:NUMBER}", "with more than {number} {what}"),

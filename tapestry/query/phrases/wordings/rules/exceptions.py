@@ -35,7 +35,29 @@ def _also_not(found: re.Match[str]) -> str:
     return f"{how} {words} and not {how} {word} "
 
 
+def _at_host(found: re.Match[str]) -> str:
+    return f"@{found['host'].lstrip('@')} {'never ' if found['none'] else ''}{found['act']} "
+
+
 RULES = (
+    (
+        "(EVERYONE | {none:NOBODY}) (from | at | in) {host:DOMAIN} (has | have)? ALSO? {act:DEED}",
+        _at_host,
+    ),
+    (
+        "(unless | but? {only:ONLYIF} (if | when)) {who:NAME} {be:HASBEEN}",
+        lambda found: f"{'and' if found['only'] else 'but not'} that {found['who']} {found['be']} ",
+    ),
+    (
+        "^ (nothing | none | no MAIL) {how:HOW} {words:WORDS} COMMA? (unless | except) "
+        "(when | if)? (it BE | they BE | it's | they're)? {rest:ALL}",
+        "not {how} {words} or {rest}",
+    ),
+    (
+        "^ MAIL? {no:WITHOUT} {words:WORDS} COMMA? (unless | except) (when | if)? "
+        "(it BE | they BE | it's | they're)? {rest:ALL}",
+        "{no} {words} or {rest}",
+    ),
     (
         f"BY {_ANY} {_BUT_OF_ALL} BY? {{who:SENDERS}} ($ | {{after:FOLLOW}})",
         lambda found: f"not from {any_of(found['who'])} {found['after'] or ''} ",
@@ -54,7 +76,8 @@ RULES = (
         "on any list not on the {word} list",
     ),
     (
-        f"(in | from)? any (group | newsgroup) {_BUT_OF_ALL} {{word:GROUP}} $",
+        f"(in | from)? (any | all | every) (the)? (group | newsgroup | groups | newsgroups) "
+        f"{_BUT_OF_ALL} (for | in)? {{word:GROUP}} $",
         "in any newsgroup not in {word}",
     ),
     (

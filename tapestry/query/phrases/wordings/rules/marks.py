@@ -47,7 +47,7 @@ def _without_word(found: re.Match[str]) -> str:
     if _HAD.fullmatch(word) and found[0].lower().startswith("but no "):
         return found[0]
     if is_phrase_word(word):
-        return f"and not {word} "
+        return f"but not {word} "
     return "and leaving out me " if word.lower() == "me" else f'and leaving out "{word}" '
 
 
@@ -278,14 +278,15 @@ RULES = (
         "^ (tagged | labelled | labeled) {words:VALUE} (but not | and not) {word:VALUE} $",
         "tagged {words} and not tagged {word}",
     ),
-    ("voted for by NOBODY", "not voted for by more than 0 people "),
+    ("BUT {way:WAYS} by", "and voted {way} by "),
+    ("voted {way:WAYS} by NOBODY", "not voted {way} by more than 0 people "),
     ("{group:GROUP} newsgroups", "in {group}"),
     (
         "(in | on) (any | all) {group:WORD} (group | groups | newsgroups | hierarchy)",
         "in {group}.*",
     ),
     ("crossposted to {first:GROUP} and {second:GROUP}", "in {first} and in {second}"),
-    ("^ MAIL? crossposted to {first:GROUP}", "in {first}"),
+    ("crossposted to {first:GROUP}", "in {first}"),
     ("to {group:HIERARCHY}", "in {group}"),
     ("BUT? WHICH? NOT marked as? {words:WORD}", "and not tagged {words}"),
     ("WHICH? BE? marked as? {words:WORD}", "tagged {words}"),
@@ -293,7 +294,6 @@ RULES = (
         "WHICH? BE? (labelled | labeled | categorized | categorised) as? {words:WORD}",
         "tagged {words}",
     ),
-    ("BUT against by", "and voted against by "),
     ("WHICH? (got | BE)? (voted down | downvoted | down-voted)", "with a score below 0 "),
     (
         "WHICH? (got | BE)? (voted up | upvoted | up-voted) (, | but | and) not by {who:SOMEBODY}",
@@ -358,7 +358,7 @@ RULES = (
     (
         "unless (it | they | these | those | i'm | i am | its | it's | they're | MAIL)? "
         "(is | are | come | comes | came | was | were)?",
-        "and not ",
+        "but not ",
     ),
     (
         "{how:PREP} (anyone | anybody | people)? at? {domain:DOMAIN} (except | excluding | but "
@@ -370,6 +370,6 @@ RULES = (
     ("in {one:GROUP} (, | but | and)? not in? {other:GROUP} $", "in {one} and not in {other}"),
     ("(except | excluding | but not | and not | but no) (the | an)? {word:PLAIN} $", _without_word),
     ("{before:NAME} (not | , no | minus) {word:NAME} $", _not_word),
-    ("(except | excluding | but not)", "and not "),
+    ("(except | excluding | but not)", "but not "),
     ("{how:HOLD} (the | a | an)? {word:PLAIN} ({after:FOLLOW} | $)", _of_words),
 )

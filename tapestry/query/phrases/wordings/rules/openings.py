@@ -40,10 +40,13 @@ def _left_out(found: re.Match[str]) -> str:
     return f"not ({rest}) " if re.search(r"\bor\b", rest) else found[0]
 
 
+_GOVERNING = ("from", "to", "by", "cc", "about", "tagged")
+
+
 def _neither(found: re.Match[str]) -> str:
     """Return a list that is left out, of senders, recipients or words."""
     how = found["how"].lower()
-    how = how if how.split()[-1] in ("from", "to", "by", "cc", "about") else "mentioning"
+    how = how if how.split()[-1] in _GOVERNING else "mentioning"
     return f"{'and ' if found.start() else ''}not {how} {found['words']} or {found['other']} "
 
 
@@ -184,6 +187,8 @@ LAST = (
         lambda found: re.sub(r"(?i)\bthe ", "", found[0]),
     ),
     ("{join:JOIN} and", "{join}"),
+    ("not and", "not "),
+    ("^ (EVERYTHING | MAIL) (, | and | but) not", "not "),
     ("^ (and | but | that | which | who | where | is | are | MAIL)", ""),
     ("^ (and | but | that | which | who | where | is | are)", ""),
     ("^ THREAD from", "from "),

@@ -50,7 +50,8 @@ RULES = (
     ("to ME only", "only to me "),
     ("only to me COMMA? no (cc | ccs | cc's | other recipients)", "only to me "),
     ("WHICH? I (was | am)? put (in | on) (cc | copy)", "cc me "),
-    ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
+    ("WHICH {who:NAME} ISNT (COPIED | cc)", "not cc {who}"),
+    ("WHICH {who:NAME} BE (COPIED | cc)", "cc {who}"),
     ("WHICH {who:NAME} is (in | on) the? to HEADER?", "directly to {who}"),
     ("WHICH {who:NAME} and {other:NAME} BE both? (recipients | addressed)", "to {who} and {other}"),
     ("WHICH {who:NAME} BE (a | the)? (recipient | addressee)", "to {who}"),
@@ -80,8 +81,8 @@ RULES = (
     (
         "(, | but | and)? (not | NOT) (when)? I? (in | on)? (cc | bcc | copy | COPIED) :? "
         "(( , | or | "
-        "and | nor) (bcc | cc) :?)?",
-        "and not cc me ",
+        "and | nor) (bcc | cc) :?)? ($ | {next:AFTERLIST})",
+        lambda found: f"and not cc me {found['next'] or ''} ",
     ),
     ("WHICH? I NOT (the | a | an) (primary | direct | main) recipient", "not directly to me "),
     ("WHICH? I (was | been)? (only)? (COPIED | cc) on?", "cc me "),

@@ -55,8 +55,15 @@ def _at_least(found: re.Match[str]) -> str:
 
 def _of_people(found: re.Match[str]) -> str:
     least = found["least"] or found["fewest"]
-    number = number_of(least) - 1 if least else number_of(found["number"])
-    return f"starting a thread in a thread of more than {number} people "
+    number = number_of(least) - 1 if least else number_of(found["number"] or found["most"])
+    no_more = "not " if found["most"] else ""
+    return f"starting a thread {no_more}in a thread of more than {number} people "
+
+
+def _of_one_or_other(found: re.Match[str]) -> str:
+    one, other = (f"in a thread with {_party(found[name])}" for name in ("one", "other"))
+    is_neither = found["way"].lower() == "nor"
+    return f"not {one} not {other} " if is_neither else f"({one} or {other}) "
 
 
 def _begun_by(found: re.Match[str]) -> str:
@@ -71,12 +78,18 @@ def _with_me(found: re.Match[str]) -> str:
 
 
 _SOME_PEOPLE = (
-    "((more than | over) {number:NUMBER} | at least {least:NUMBER} | {fewest:NUMBER} or more) "
+    "((more than | over) {number:NUMBER} | at least {least:NUMBER} | {fewest:NUMBER} or more "
+    "| (at most | no more than | not more than | up to) {most:NUMBER}) "
     "different? (people | persons | participants | senders)"
 )
 
 RULES: tuple[Rule, ...] = (
     (f"A? THREAD WHICH? (CONTAIN | of | by | between | among) {_SOME_PEOPLE}", _of_people),
+    (
+        "(in | of)? A? THREAD UPON? WHICH? (neither | either)? {one:PARTY} {way:EITHER} "
+        f"{{other:PARTY}} HAS? ALSO? {_PART} UPON?",
+        _of_one_or_other,
+    ),
     (f"A? THREAD UPON? WHICH? {_SOME_PEOPLE} HAS? {_PART} UPON?", _of_people),
     ("REPLY (to | in) A? THREAD WHICH? I (have)? BEGAN", "in a thread begun by me and replies "),
     (
@@ -176,12 +189,12 @@ RULES: tuple[Rule, ...] = (
         "A? THREAD UPON? WHICH? I NOT (take part | taken part | written | wrote | posted) UPON?",
         "not in a thread with me ",
     ),
+    (f"A? THREAD UPON? WHICH? {{who:NAME}} NOT {_PART} UPON?", "not in a thread with {who}"),
     (
-        "A? THREAD UPON? WHICH? {who:NAME} NOT (take part | taken part | written | write | "
-        "posted) UPON?",
+        "(in | of)? A? THREAD WHICH? (without | with no | CONTAIN no | has no | NOT CONTAIN) "
+        "(any MAIL | A? (MAIL | REPLY))? (BY | of)? {who:SENDERS} $",
         "not in a thread with {who}",
     ),
-    ("A? THREAD without {who:SOMEBODY} $", "not in a thread with {who}"),
     ("in A? THREAD WHICH? BE? (started | created | opened) by", "in a thread begun by "),
     ("A? THREAD WHICH? BE? (started | created | opened) by", "starting a thread and from "),
     ("^ A? THREAD WHICH? BE? begun by", "starting a thread and from "),
