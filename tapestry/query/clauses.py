@@ -8,6 +8,7 @@ import re
 from tapestry.query.phrases.help.sentences import FILLERS
 from tapestry.query.phrases.states import STATES
 from tapestry.query.phrases.wordings.lexicon import VOCABULARY
+from tapestry.query.phrases.wordings.senses import is_known
 from tapestry.query.remedies import NEAR, SYNONYMS, VERBS
 
 _WORD = re.compile(r"[\w'’]+")
@@ -66,5 +67,5 @@ def _is_said(word: str, other: str, left: set[str], small: frozenset[str]) -> bo
         return True
     if any(set(_words(meant)) <= left for meant in SYNONYMS.get(word, ())):
         return True
-    near = NEAR if word not in VOCABULARY and word not in STATES else _SAME
+    near = _SAME if is_known(word) or word in VOCABULARY or word in STATES else NEAR
     return bool(difflib.get_close_matches(word, left, 1, near))

@@ -246,9 +246,10 @@ def _left_out_of(before: nodes.PhraseNode, node: LeftOut) -> nodes.PhraseNode:
     return negated(joined("or", [replace(last, person=part.person) for part in names]))
 
 
-def _has_verb(phrase: nodes.Phrase) -> bool:
-    """Tell whether a phrase says what somebody did with a message: “tagged urgent by joe”."""
-    return phrase.kind == "tagged" or phrase.kind.endswith("_by")
+def _verb_of(phrase: nodes.Phrase) -> str | None:
+    """Return the kind of phrase that says of one person what this one says was done."""
+    verb = phrase.kind.removesuffix("_more_than_people")
+    return verb if verb == "tagged" or verb.endswith("_by") else None
 
 
 def with_verb(
@@ -269,8 +270,10 @@ def with_verb(
         case nodes.Negated():
             part, after = with_verb(node.part, last)
             return replace(node, part=part), after if nodes.kind_of(node.part) == BY else None
-        case nodes.Phrase() if node.kind == BY and last and _has_verb(last):
-            node = replace(last, person=node.person, span=node.span)
+        case nodes.Phrase() if node.kind == BY and last and (verb := _verb_of(last)):
+            node = replace(
+                last, kind=verb, person=node.person, span=node.span, amount=nodes.NO_AMOUNT
+            )
         case nodes.Phrase() if node.kind == BY:
             node = replace(node, kind="from")
     return node, node if isinstance(node, nodes.Phrase) else None

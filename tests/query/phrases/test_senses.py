@@ -58,6 +58,7 @@ LOST = {
     ("that bob got but carol didn't", "to bob and not from carol"): "but",
     ("at most 1 reply from joe", "not with more than one reply and from joe"): "from",
     ("from joe by mary", "from joe and from mary"): "joe",
+    ("on list dev apart from mail of joe", "on list dev and from joe"): "apart from",
     ("mails bob sent to everyone but joe", "from bob and not to joe"): "every",
     ("no reply from anybody but joe", "with no reply and not from joe"): "but",
     ("with no links larger than 1 MB", "not with links and larger than one MB"): "larger",

@@ -100,6 +100,24 @@ REQUESTS = {
     "fewer than 3 replies and more than 2 attachments": (
         "with fewer than three replies and with more than two attachments"
     ),
+    "cc me, not to me, and not from joe": "cc me and not directly to me and not from joe",
+    "threads with fewer than 4 people": (
+        "starting a thread and not in a thread of more than three people"
+    ),
+    "mails from anyone at parc.com except alice and dave": (
+        "from @parc.com and not (from alice or from dave)"
+    ),
+    "voted for by at least 3 people but not by me": (
+        "voted for by more than two people and not voted for by me"
+    ),
+    "not tagged, not answered and not from a list": (
+        "without a tag and with no reply and not on any list"
+    ),
+    "from dave, but nothing about parking": "from dave and not about parking",
+    "mails with pictures or links unless from anna": (
+        "(with pictures attached or with links) and not from anna"
+    ),
+    "everything from joe apart from replies": "from joe and not replies",
     "no fewer than 2 replies": "with at least two replies",
     "tagged urgent but not by joe": "tagged urgent and not tagged urgent by joe",
     "from joe or mary unless joe is copied": "(from joe or from mary) and not cc joe",

@@ -48,7 +48,8 @@ _WHEN = (
 
 SENSES: dict[str, tuple[str, str]] = {
     "negation": (
-        "(?:not|no)(?! (?:fewer|less) than)|never|nor|neither|none|nobody|without|except|excluding"
+        "(?:not|no)(?! (?:fewer|less) than)|never|nor|neither|none|nobody|without|except"
+        "|excluding|apart from"
         "|(?:is|are|was|were|do|does|did|has|have|had|would|could|should)n'?t",
         "not|no|without|unanswered|unreviewed|unknown|new senders|only|since|until|fewer|less"
         "|below|smaller|starting a thread|leaving out",

@@ -40,6 +40,7 @@ def _at_host(found: re.Match[str]) -> str:
 
 
 RULES = (
+    ("(apart from | with the exception of | save for)", "except "),
     (
         "(EVERYONE | {none:NOBODY}) (from | at | in) {host:DOMAIN} (has | have)? ALSO? {act:DEED}",
         _at_host,
@@ -102,7 +103,7 @@ RULES = (
     ),
     ("^ (nothing | none) {how:HOW}", "not {how}"),
     ("{what:REPLY} COMMA? COMMA? none BY", "{what} and with no reply by "),
-    ("(, | and)? (, | and) (nothing | none | no MAIL) {how:HOW}", "and not {how}"),
+    ("COMMA? COMMA (nothing | none | no MAIL) {how:HOW}", "but not {how}"),
     (
         "(has | have | with) neither {one:PLAIN} nor {other:PLAIN}",
         "not with {one} not with {other}",

@@ -8,7 +8,7 @@ from tapestry.query.phrases.dates import NUMBERS
 from tapestry.query.phrases.filetypes import FILE_TYPE, file_type
 from tapestry.query.phrases.wordings.lexicon import is_phrase_word
 from tapestry.query.phrases.wordings.rules.answers import counted
-from tapestry.query.phrases.wordings.rules.clauses import number_of
+from tapestry.query.phrases.wordings.rules.clauses import any_of, number_of
 
 _ATTRIBUTES = """
     attachments attachment files? links? repl(y|ies) answers? responses? votes? tags? labels? any
@@ -155,7 +155,7 @@ RULES = (
         _of_types,
     ),
     ("(tagged | labelled | labeled) as", "tagged "),
-    ("not tagged $", "without a tag "),
+    ("not tagged ($ | {next:FOLLOW})", lambda found: f"without a tag {found['next'] or ''} "),
     ("(without | with no | but no) (the)? TAG {words:VALUE}", "not tagged {words}"),
     (
         "^ HAVE? A? score (of)? at least {number:NUMBER}",
@@ -208,8 +208,10 @@ RULES = (
     ("^ no {what:PICTURES} $", "without {what}"),
     ("(except | excluding | (but | and) (not | no)) {what:PICTURES}", "and without {what}"),
     (
-        "(with | has | have | having) (attachments | attachment) or (links | a link)",
-        "with attachments or with links ",
+        "HAVE A? (attachment | {one:HELD}) or (a link | {other:HELD})",
+        lambda found: (
+            f"(with {found['one'] or 'attachments'} or with {found['other'] or 'links'}) "
+        ),
     ),
     ("with (a | any | some) TAG", "not without a tag "),
     ("^ MAIL? (WHICH? (BE | have))? (tagged | labelled | labeled) $", "not without a tag "),
@@ -362,9 +364,10 @@ RULES = (
     ),
     (
         "{how:PREP} (anyone | anybody | people)? at? {domain:DOMAIN} (except | excluding | but "
-        "not) {word:NAME} $",
+        "not) {words:SENDERS} $",
         lambda found: (
-            f"{found['how']} @{found['domain'].lstrip('@')} and not {found['how']} {found['word']} "
+            f"{found['how']} @{found['domain'].lstrip('@')} and not {found['how']} "
+            f"{any_of(found['words'])} "
         ),
     ),
     ("in {one:GROUP} (, | but | and)? not in? {other:GROUP} $", "in {one} and not in {other}"),

@@ -24,7 +24,8 @@ def _copied_alone(found: re.Match[str]) -> str:
     """Return “cc me but not to me” as what it means: to be in Cc is to receive a message, too."""
     copied, left_out = found["copied"], found["left_out"]
     is_same = copied.casefold() == left_out.casefold()
-    return f"cc {copied} and not {'directly to' if is_same else 'to'} {left_out} "
+    way = "directly to" if is_same else "to"
+    return f"cc {copied} and not {way} {left_out} {found['next'] or ''} "
 
 
 def _in_to(found: re.Match[str]) -> str:
@@ -34,7 +35,8 @@ def _in_to(found: re.Match[str]) -> str:
 
 RULES = (
     (
-        "cc {copied:SOMEBODY} (, | but | and)? (but | and)? not to {left_out:SOMEBODY} $",
+        "cc {copied:SOMEBODY} (, | but | and)? (but | and)? not to {left_out:SOMEBODY} "
+        "($ | {next:FOLLOW})",
         _copied_alone,
     ),
     (

@@ -56,6 +56,7 @@ def _at_least(found: re.Match[str]) -> str:
 def _of_people(found: re.Match[str]) -> str:
     least = found["least"] or found["fewest"]
     number = number_of(least) - 1 if least else number_of(found["number"] or found["most"])
+    number -= bool(found["fewer"])
     no_more = "not " if found["most"] else ""
     return f"starting a thread {no_more}in a thread of more than {number} people "
 
@@ -79,7 +80,7 @@ def _with_me(found: re.Match[str]) -> str:
 
 _SOME_PEOPLE = (
     "((more than | over) {number:NUMBER} | at least {least:NUMBER} | {fewest:NUMBER} or more "
-    "| (at most | no more than | not more than | up to) {most:NUMBER}) "
+    "| (at most | no more than | not more than | up to | {fewer:WAY} than) {most:NUMBER}) "
     "different? (people | persons | participants | senders)"
 )
 
