@@ -118,6 +118,9 @@ REQUESTS = {
         "(with pictures attached or with links) and not from anna"
     ),
     "everything from joe apart from replies": "from joe and not replies",
+    "from bob except when alice is in cc": "from bob and not cc alice",
+    "threads we have not taken part in": "not in a thread with me",
+    "threads i am also involved in": "in a thread with me",
     "no fewer than 2 replies": "with at least two replies",
     "tagged urgent but not by joe": "tagged urgent and not tagged urgent by joe",
     "from joe or mary unless joe is copied": "(from joe or from mary) and not cc joe",

@@ -46,7 +46,8 @@ RULES = (
         _at_host,
     ),
     (
-        "(unless | but? {only:ONLYIF} (if | when)) {who:NAME} {be:HASBEEN}",
+        "(unless | except (if | when | where) | but? {only:ONLYIF} (if | when)) {who:NAME} "
+        "{be:HASBEEN}",
         lambda found: f"{'and' if found['only'] else 'but not'} that {found['who']} {found['be']} ",
     ),
     (

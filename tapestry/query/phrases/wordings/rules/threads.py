@@ -61,6 +61,10 @@ def _of_people(found: re.Match[str]) -> str:
     return f"starting a thread {no_more}in a thread of more than {number} people "
 
 
+def _took_part(found: re.Match[str]) -> str:
+    return f"{'not ' if found['no'] else ''}in a thread with {found['who'] or 'me'} "
+
+
 def _of_one_or_other(found: re.Match[str]) -> str:
     one, other = (f"in a thread with {_party(found[name])}" for name in ("one", "other"))
     is_neither = found["way"].lower() == "nor"
@@ -143,14 +147,11 @@ RULES: tuple[Rule, ...] = (
     ("A? THREAD WHICH? CONTAIN A? (MAIL | REPLY)? BY", "in a thread with "),
     ("^ (the)? (first | opening) MAIL (of | in) (the | each | every)? THREAD WHICH?", "threads "),
     (
-        f"(in | of)? A? THREAD UPON? WHICH? I ALSO? (have | am)? ALSO? {_PART} UPON?",
-        "in a thread with me ",
+        f"(in | of)? A? THREAD UPON? WHICH? (I | {{who:NAME}}) ({{no:NOT}} | ALSO? (HAS | am)?) "
+        f"ALSO? {_PART} UPON?",
+        _took_part,
     ),
     ("A? THREAD UPON? WHICH? I (am)? (in | part of) $", "in a thread with me "),
-    (
-        f"(in | of)? A? THREAD UPON? WHICH? {{who:NAME}} HAS? ALSO? {_PART} UPON?",
-        "in a thread with {who}",
-    ),
     ("(in | of)? A? THREAD with me", "in a thread with me "),
     (
         "(in | of)? A? THREAD (with | among) {who:NAME} and {other:NAME}",
@@ -186,11 +187,6 @@ RULES: tuple[Rule, ...] = (
     ("A? THREAD WHICH? I (have)? (started | created) or ANSWERED", "in a thread with me "),
     ("A? THREAD WHICH? I (have)? BEGAN", "from me starting a thread "),
     ("A? THREAD WHICH? {who:NAMES} HAS? BEGAN", "from {who} starting a thread "),
-    (
-        "A? THREAD UPON? WHICH? I NOT (take part | taken part | written | wrote | posted) UPON?",
-        "not in a thread with me ",
-    ),
-    (f"A? THREAD UPON? WHICH? {{who:NAME}} NOT {_PART} UPON?", "not in a thread with {who}"),
     (
         "(in | of)? A? THREAD WHICH? (without | with no | CONTAIN no | has no | NOT CONTAIN) "
         "(any MAIL | A? (MAIL | REPLY))? (BY | of)? {who:SENDERS} $",
