@@ -87,6 +87,7 @@ def test_a_lane_whose_threads_all_hang_holds_back_no_other(worker: Process, redi
     worker.wait_for(lambda: worker.count("mail") == worker.count("sources") == 20)
     assert worker.count("outbound") == 8
     with redis.from_url(redis_url) as server:
+        worker.wait_for(lambda: server.llen("outbound") <= 40 - 2 * 8)
         assert server.llen("outbound") == 40 - 2 * 8  # no more are taken than can begin soon
 
 
