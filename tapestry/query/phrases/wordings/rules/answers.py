@@ -158,7 +158,14 @@ RULES = (
         "^ (what | which) (follow-ups | follow-up | followups) do i (need | have) to send $",
         f"from me {_UNANSWERED}",
     ),
-    ("^ who do i (owe A REPLY | MUST ANSWER) $", _OWED),
+    (
+        "^ (who | (MAIL | PEOPLE)? WHICH?) ALSO? (owe | owes) (me | us) A? REPLY $",
+        f"from me {_UNANSWERED}",
+    ),
+    ("^ who (am i | are we) ALSO? WAIT (for | on) $", f"from me {_UNANSWERED}"),
+    ("{who:NAME} ALSO? owes me A? REPLY", "from me to {who} with no reply by {who}"),
+    ("I ALSO? owe {who:NAME} A? REPLY", "from {who} to me with no reply by me"),
+    ("^ who do i ALSO? (owe A REPLY | MUST ANSWER) $", _OWED),
     ("^ who is WAIT (for | on) A? REPLY (from me)? $", _OWED),
     ("^ who is WAIT (for | on) me $", _OWED),
     (
@@ -224,7 +231,10 @@ RULES = (
         "me | my MAIL | my QUESTION)",
         "replies to me from {who}",
     ),
-    ("WHICH? BE? WAIT (for | on | of)? my REPLY", "with no reply by me "),
+    (
+        "WHICH? BE? WAIT (for | on | of)? (my REPLY | A? REPLY (from | by) me)",
+        "with no reply by me ",
+    ),
     ("WHICH? BE? WAIT (for | on)? me (to ANSWER)?", "with no reply by me "),
     ("WHICH? BE? WAIT (for | on | of)? A? REPLY", "unanswered "),
     ("without my REPLY", "with no reply by me "),
