@@ -13,10 +13,14 @@ from tapestry.query.phrases.help.vocabulary import RECEIVED, Vocabulary
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
+from tapestry.query.phrases.wordings.senses import is_known
 
 MOST = 3
 _LIKENESS = 0.7
 """Likeness of a name to the one that was meant."""
+
+_SOUGHT = ("mentioning", "about", "saying")
+"""Kinds of phrases that look for words, which may be any names."""
 
 Known = Mapping[str, Mapping[str, str]]
 """Names by what they are the names of, as they are written, by how they are compared."""
@@ -35,6 +39,8 @@ def other_names(phrases: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     ('to marie',)
     >>> other_names("in comp.databsaes", known), other_names("mentioning mray", known)
     (('in comp.databases',), ('mentioning mary',))
+    >>> other_names('mentioning "answers"', Vocabulary(tags=("answered",)))
+    ()
     """
     try:
         node = parse_phrase(phrases)
@@ -58,7 +64,7 @@ def _known(vocabulary: Vocabulary) -> Known:
     names = (*vocabulary.newsgroups, *vocabulary.lists, *vocabulary.tags)
     words = _compared((*_names(vocabulary.everybody), *names))
     return {
-        **dict.fromkeys(("mentioning", "about", "saying"), words),
+        **dict.fromkeys(_SOUGHT, words),
         "person": _compared(_names(vocabulary.people)),
         "recipient": _compared(_names(vocabulary.everybody)),
         "in": _compared(name for name in vocabulary.newsgroups if "." in name),
@@ -103,6 +109,8 @@ def _changed(node: PhraseNode, known: Known) -> Iterator[PhraseNode]:
         case Phrase(kind=kind, person=Person(kind="name", text=text, span=span)):
             for name in _nearly(text, known["recipient" if kind in RECEIVED else "person"]):
                 yield replace(node, person=Person("name", name, span))
+        case Phrase(kind=kind, words=Words(text=text)) if kind in _SOUGHT and is_known(text):
+            return
         case Phrase(kind=kind, words=Words(text=text, span=span)) if kind in known:
             for name in _nearly(text, known[kind]):
                 yield replace(node, words=Words(name, span))
