@@ -103,6 +103,15 @@ def test_a_subject_that_is_nearly_a_filter_finds_itself(
     assert "Or did you mean" in page and "replies by jones</a>" in page
 
 
+def test_a_request_whose_words_are_looked_for_says_what_is_not_understood(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    text = "not from mary unless about router"
+    compute(alice, text)
+    page = unescape(page_of(as_user(alice), text))
+    assert "“unless” would mean nothing" in page and "You can write, for example, “" in page
+
+
 def test_a_subject_that_is_a_filter_finds_itself(
     tables: Tables, alice: User, as_user: SignIn
 ) -> None:
