@@ -34,6 +34,7 @@ TERRY = Context("terry", ("terry@x.org",), resolve)
 
 MISSPELT = {
     "replies bye jones": "replies by jones",
+    "from joe, voted fr by Jones": "from joe, voted for by Jones",
     "votedfor by me": "voted for by me",
     "frm jones abot release": "from jones about release",
     "older than two weks": "older than two weeks",

@@ -203,8 +203,11 @@ def _known() -> frozenset[str]:
 
 
 def is_known(word: str) -> bool:
-    """Tell whether a word is one of phrases or rules, or small: it is no slip of another."""
-    return has_meaning(word) or word.casefold() in _known()
+    """Tell whether a word is one of phrases or rules, or small: it is no slip of another.
+
+    Parts of domains and newsgroups may be: “voted fr by jones”.
+    """
+    return has_meaning(word) or (len(word) > 2 and word.casefold() in _known())
 
 
 def _is_said(word: str, phrase: str, words: frozenset[str]) -> bool:
