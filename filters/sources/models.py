@@ -309,6 +309,9 @@ class MailboxAct(models.Model):
         DO = "do", "do"
         UNDO = "undo", "undo"
 
+    PAUSED = "Its mailbox is paused, or no filter may act in it any more."
+    """The outcome of what goes on as soon as its mailbox does."""
+
     owner = models.ForeignKey(User, models.CASCADE, db_index=False, related_name="mailbox_acts")
     filter = models.ForeignKey(
         Filter, models.SET_NULL, null=True, blank=True, related_name="mailbox_acts"

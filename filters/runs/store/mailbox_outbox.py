@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from filters.authoring.models import MAILBOX_ACTS, Filter
 from filters.inbox.models import Match
@@ -21,7 +21,8 @@ CHANGED = ("acts", "wish", "revision", "ended_at", "outcome", "source", "folder"
 def put(owner: int, matches: Iterable[Match]) -> None:
     """Put into the outbox what has become of matches; their owner is locked.
 
-    What is done again before it was undone goes on from where it was; else it begins anew.
+    What is done again before it was undone, as where the mailbox was paused meanwhile, goes on from
+    where it was; else it begins anew.
     """
     concerned = {
         (match.filter_id, match.msgid): match
@@ -42,7 +43,8 @@ def put(owner: int, matches: Iterable[Match]) -> None:
             continue
         if row.pk is not None and row.wish == wish and (not acts or row.acts.split() == acts):
             continue
-        if acts and row.wish == MailboxAct.Wish.UNDO and row.ended_at is not None:
+        is_undone = row.ended_at is not None and row.outcome != MailboxAct.PAUSED
+        if acts and row.wish == MailboxAct.Wish.UNDO and is_undone:
             row.source, row.folder, row.place = None, "", {}
         elif row.place:
             row.place = {**row.place, "uid": 0}  # it may be elsewhere by now
@@ -57,7 +59,8 @@ def put(owner: int, matches: Iterable[Match]) -> None:
 def leave(filters: QuerySet[Filter]) -> None:
     """Forget what filters did that are to be deleted, but for what is still to be undone."""
     theirs = MailboxAct.objects.filter(filter__in=filters)
-    theirs.exclude(wish=MailboxAct.Wish.UNDO, ended_at=None).delete()
+    is_waiting = Q(ended_at=None) | Q(outcome=MailboxAct.PAUSED)
+    theirs.exclude(is_waiting, wish=MailboxAct.Wish.UNDO).delete()
 
 
 def drop(matches: QuerySet[Match]) -> None:

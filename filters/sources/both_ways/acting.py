@@ -53,7 +53,6 @@ MOST_OF_ONE = 2
 ELSEWHERE = "It did not come from a mailbox in which your filters may act."
 NOT_FOUND = "It was not found where it came from: you have moved or deleted it."
 NO_TRASH = "The server does not say which folder is Trash. Have the filter move it to one by name."
-PAUSED = "Its mailbox is paused, or no filter may act in it any more."
 FAILED_HERE = "It failed here; the worker’s log says why."
 
 
@@ -98,12 +97,14 @@ def place() -> None:
 def _rest() -> None:
     """Have what waits for a mailbox that is paused be at its end, until the mailbox is not."""
     paused = waiting().filter(Q(source__active=False) | Q(source__may_act=False))
-    paused.order_by().update(ended_at=wall_clock(), outcome=PAUSED)
+    paused.order_by().update(ended_at=wall_clock(), outcome=MailboxAct.PAUSED)
 
 
 def go_on(source: Source) -> None:
     """Have what a mailbox left undone, as it was paused, wait again."""
-    MailboxAct.objects.filter(source=source, outcome=PAUSED).update(ended_at=None, outcome="")
+    MailboxAct.objects.filter(source=source, outcome=MailboxAct.PAUSED).update(
+        ended_at=None, outcome=""
+    )
 
 
 def _origins(owner: int, msgids: Iterable[str]) -> dict[str, tuple[Source, str]]:

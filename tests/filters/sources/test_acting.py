@@ -171,13 +171,37 @@ def test_a_paused_mailbox_keeps_nothing_waiting_and_goes_on(
     client.post(f"/source/{source.pk}/pause/")
     find(filter_of(alice, "flag"), "slow")
     serve()
-    assert MailboxAct.objects.get().outcome == acting.PAUSED
+    assert MailboxAct.objects.get().outcome == MailboxAct.PAUSED
     assert content(dovecot)["slow"] == ("INBOX", set())
     client.post(f"/source/{source.pk}/resume/")
     assert acting.waiting().count() == 1
     serve()
     assert content(dovecot)["slow"] == ("INBOX", {"\\Flagged"})
     assert MailboxAct.objects.get().outcome == ""
+
+
+@pytest.mark.parametrize("end", ["again", "deleted"])
+def test_what_a_filter_lets_go_of_while_the_mailbox_is_paused_is_undone_later(
+    end: str, source: Source, alice: User, dovecot: Dovecot, as_user: SignIn
+) -> None:
+    name, client, made = f"paused-{end}", as_user(alice), filter_of(alice, "flag")
+    come(dovecot, source, name)
+    find(made, name)
+    serve()
+    client.post(f"/source/{source.pk}/pause/")
+    let_go(made, name)
+    serve()
+    if end == "again":
+        find(made, name)
+        client.post(f"/source/{source.pk}/resume/")
+        serve()
+        assert content(dovecot)[name] == ("INBOX", {"\\Flagged"})
+        let_go(made, name)
+    else:
+        client.post("/filter/f/delete/")
+        client.post(f"/source/{source.pk}/resume/")
+    serve()
+    assert content(dovecot)[name] == ("INBOX", set()), "its owner never flagged it"
 
 
 def test_a_filter_that_is_deleted_may_undo_what_it_did(
