@@ -15,8 +15,10 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.contrib.auth.models import Group
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat
 
 from filters.authoring import ready_made
 from filters.authoring.models import Filter, Reminder
@@ -33,6 +35,7 @@ from filters.site.work import set_aside
 from tapestry.core.clock import to_datetime, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.message import PUBLIC
 from tapestry.deliver.timing.local_time import local_instant
 
 MESSAGE, PART = SetAside.Kind.MESSAGE, "reminder"
@@ -83,9 +86,10 @@ def read_every(text: str) -> int:
 def bring_back() -> int:
     """Bring back what is repeated and due, and end what is answered; return how many came back.
 
-    One that raises an error is set aside, and holds up no other.
+    One that raises an error is set aside, and holds up no other.  One of a message that its person
+    may not see now, as they have left a group, waits until they do.
     """
-    rows = Reminder.objects.filter(owner__is_active=True)
+    rows = Reminder.objects.filter(_is_seen(), owner__is_active=True)
     matches = _found(OuterRef("owner"), OuterRef("msgid"))
     matches = matches.filter(retracted_at__gt=OuterRef("made_at"))  # not that of an earlier one
     answered = rows.filter(Q(Exists(matches)) | _was_answered()).order_by("pk")
@@ -98,6 +102,16 @@ def bring_back() -> int:
         with aside.guard(f"{key}/{PART}"):
             came += _bring_back(key)
     return came
+
+
+def _is_seen() -> Q:
+    """Return the condition that a person may see the message of a reminder."""
+    own = Concat(Value("user:"), F("owner__username"))
+    groups = Group.objects.filter(user=OuterRef("owner")).annotate(
+        seen=Concat(Value("group:"), F("name"))
+    )
+    is_of_group = Exists(groups.filter(seen=OuterRef("audience")))
+    return Q(audience=PUBLIC) | Q(audience=own) | Q(is_of_group)
 
 
 def _is_unknown() -> Q:
@@ -113,7 +127,11 @@ def _was_answered() -> Q:
     tags = tags.exclude(appended_at__lte=OuterRef("since"))
     filters = _filters()
     behind = filters.filter(
-        Q(active=False) | ~Q(error="") | Q(pending_windows__gt=0) | Exists(tags)
+        Q(active=False)
+        | ~Q(error="")
+        | Q(since__lt=OuterRef("made_at"))
+        | Q(pending_windows__gt=0)
+        | Exists(tags)
     )
     return Q(Exists(filters), ~Exists(behind), ~Exists(_waits()))
 

@@ -16,6 +16,7 @@ from filters.inbox.lists.cards import CopyKey
 from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
+from filters.reading.models import OutboxAnnotation
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, to_instant, wall_clock
 from tapestry.core.message import Message
@@ -258,3 +259,24 @@ def test_what_is_asked_for_wrongly_is_refused(person: Client, tables: Tables, al
 def test_mail_of_others_has_no_reminder(mail: Tables, alice: User, as_user: SignIn) -> None:
     page = as_user(alice).get("/message/", {"id": PLAN}).content.decode()
     assert "Mary Jones" in page and "Remind me" not in page
+
+
+def test_a_reminder_of_mail_that_is_seen_no_more_waits_until_it_is_seen(
+    tables: Tables, alice: User, as_user: SignIn
+) -> None:
+    mail = Message(PLAN, audience="group:parc", sender="al@example.com", subject="plan")
+    append_messages(tables, DjangoClock(), [mail])
+    given = {"in": "group:parc", "every": "1"}
+    assert ask(as_user(alice), tables, "tomorrow", **given) == 302
+    groups = list(alice.groups.all())
+    alice.groups.clear()
+    run()
+    assert reminders.bring_back() == 0, "it is no answer that it is seen no more"
+    Reminder.objects.update(next_at=wall_clock())
+    come(alice)
+    assert reminders.bring_back() == 0 and not in_inbox(alice)
+    OutboxAnnotation.objects.all().delete()  # as they are, some days later
+    alice.groups.set(groups)
+    assert reminders.bring_back() == 0 and Reminder.objects.exists(), "nobody knows yet"
+    run()
+    assert reminders.bring_back() == 1 and in_inbox(alice) == {PLAN}
