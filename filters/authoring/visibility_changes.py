@@ -24,7 +24,7 @@ from filters.inbox.models import Match, MessageState
 from filters.people import people
 from filters.people.models import User
 from filters.people.names import retired_names
-from filters.runs.store.schedule import OWNER_FIELDS, replan_all_of
+from filters.runs.store.schedule import OWNER_FIELDS, replan_all_of, time_digests_anew
 from filters.runs.store.shared_window import begin_again, run_again
 from filters.runs.store.visibility_loss import Pair, drop_invisible, move_states
 from filters.site.work.parts import services
@@ -72,6 +72,8 @@ def followed(
             recompile_all_of(name, None, ahead=ahead)
     elif changed.intersection(MEANT):
         recompile_all_of(account.username, None, changed_only=True, ahead=ahead)
+    if "time_zone" in changed:
+        time_digests_anew(account.pk)
     if changed.intersection(OWNER_FIELDS):
         replan_all_of(account.pk)
 

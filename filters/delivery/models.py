@@ -22,6 +22,9 @@ from filters.sources.models import Source
 if TYPE_CHECKING:
     from filters.delivery.ways.way import Way
 
+TIMELINESS, TIMED_AT = "timeliness", "timed_at"
+"""The settings that say at which times a digest comes, without it at once, and since when."""
+
 
 class Address(models.Model):
     """An address that mail may be sent to, once its owner has confirmed it.

@@ -13,16 +13,13 @@ from typing import NamedTuple
 
 from filters.authoring.models import Filter
 from filters.delivery.dispatch.scope import matches_in, scopes_of
-from filters.delivery.models import Delivery, Destination
+from filters.delivery.models import TIMED_AT, TIMELINESS, Delivery, Destination
 from filters.people.budgets import budget, delivered_today, least_budget
 from filters.site.work.clock_step import SLACK
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
 from tapestry.deliver.timing.quiet import NO_RULES, allowed_from
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
-
-TIMELINESS, TIMED_AT = "timeliness", "timed_at"
-"""The settings that say at which times a digest comes, without it at once, and since when."""
 
 
 def flooding(
@@ -122,9 +119,9 @@ def _times(destinations: Collection[Destination], now: int) -> Iterator[tuple[in
     """Yield when digests come next that have times of their own, by what has waited longest.
 
     So what comes hourly, for the deliveries of a day are used up.
-    Times that were chosen meanwhile count from then on.  What has waited since an instant to come
-    was shown before the clock was set back: its digest comes at the next time from now on, and is
-    due for an hour, though it is tried again or behind a crowd.
+    Times that were chosen meanwhile, or a time zone, count from then on.  What has waited since an
+    instant to come was shown before the clock was set back: its digest comes at the next time from
+    now on, and is due for an hour, though it is tried again or behind a crowd.
     """
     over = used_up(destinations, now)
     for destination in destinations:

@@ -6,10 +6,9 @@ from typing import Any
 
 from django import forms
 
-from filters.delivery.dispatch.throttle import TIMED_AT, TIMELINESS
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail import addresses
-from filters.delivery.models import Destination
+from filters.delivery.models import TIMED_AT, TIMELINESS, Destination
 from filters.delivery.pace import MOST_AN_HOUR, mails_a_day
 from filters.people.recipient_field import RecipientField
 from filters.people.timeliness_field import AT_ONCE, TimelinessField

@@ -25,7 +25,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from filters.authoring.models import Filter
-from filters.delivery.models import Destination
+from filters.delivery.models import TIMED_AT, TIMELINESS, Destination
 from filters.inbox.models import Match as StoredMatch
 from filters.inbox.models import is_due, is_hidden_from_owner, is_waiting
 from filters.runs.models import SetAside, SharedWindow
@@ -47,6 +47,7 @@ __all__ = [
     "plan_held",
     "replan",
     "replan_all_of",
+    "time_digests_anew",
     "when_shown",
 ]
 
@@ -178,6 +179,14 @@ def replan_all_of(user_id: int) -> None:
     """Plan anew, and deliver, what waits for a person who has chosen other times."""
     replan(Filter.objects.filter(owner=user_id))
     _make_due(user_id)
+
+
+def time_digests_anew(user_id: int) -> None:
+    """Have the times of a person's digests count from now on: they are by other clocks."""
+    timed = Destination.objects.filter(owner=user_id, settings__has_key=TIMELINESS)
+    for destination in timed.select_for_update(no_key=True).order_by("pk"):
+        destination.settings[TIMED_AT] = wall_clock()
+        destination.save(update_fields=["settings"])
 
 
 def _planned(

@@ -26,6 +26,7 @@ SignIn = Callable[[User], Client]
 
 NEW = "/delivery/new/digest/"
 DAILY = "daily at 08:00"
+ZONES = [f"Etc/GMT{hours:+d}" for hours in range(-14, 13)]
 
 
 @pytest.fixture
@@ -125,6 +126,29 @@ def test_a_time_that_is_chosen_later_than_it_comes_is_that_of_the_next_day(
     turn()
     next_time = shown_at(parse_timeliness(DAILY), chosen_at, ZoneInfo(User().time_zone))
     assert way.batches == [] and abs((fresh(digest).due_at or 0) - next_time) < HOUR / 3600
+
+
+def test_the_times_of_a_digest_count_in_another_zone_from_when_that_was_chosen(
+    alice: User, jones: Filter, digest: Destination, store: Store, way: Recorder
+) -> None:
+    now = to_datetime(wall_clock())
+    before, after = [
+        next(zone for zone in ZONES if now.astimezone(ZoneInfo(zone)).hour == hour)
+        for hour in (7, 10)
+    ]
+    User.objects.update(time_zone=before)
+    store(jones, "one")
+    Match.objects.update(shown_at=wall_clock() - 4 * HOUR)
+    turn()
+    alice.time_zone = after
+    alice.save(update_fields=["time_zone"])
+    chosen_at = wall_clock()
+    turn()
+    next_time = shown_at(parse_timeliness(DAILY), chosen_at, ZoneInfo(after))
+    assert way.batches == [] and abs((fresh(digest).due_at or 0) - next_time) < HOUR / 3600
+    Destination.objects.update(settings={"timeliness": "at once"}, due_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "one")]
 
 
 def test_a_time_within_quiet_hours_comes_when_they_end(
