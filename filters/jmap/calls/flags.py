@@ -59,9 +59,15 @@ def email_set(account: JmapAccount, given: Set, scopes: frozenset[str]) -> Argum
         if record.letter is not None:
             _check_unchanged(account, record, patch)
             return
-        for word, to in _changes(record, patch).items():
-            if (word in record.value.split()) == to or record.card_id is None:
-                continue
+        if record.card_id is None:
+            return
+        had = record.value.split()
+        words = {word: to for word, to in _changes(record, patch).items() if to != (word in had)}
+        # That all are too many is not said of the call: what it makes is made by then.
+        if len(tags) >= mailboxes.MOST_TAGGED and not words.keys() <= {*KEYWORDS}:
+            most = f"At most {mailboxes.MOST_TAGGED} messages are tagged at a time."
+            raise SetError("rateLimit", description=most)
+        for word, to in words.items():
             if word in FLAGS:
                 changes[word, to].append(record.card_id)
             elif word in MARKS:
@@ -80,9 +86,6 @@ def email_set(account: JmapAccount, given: Set, scopes: frozenset[str]) -> Argum
             raise SetError("forbidden", description="Drafts alone are deleted here.")
 
     answer = set_objects(given, create, update, destroy)
-    if len(tags) > mailboxes.MOST_TAGGED:
-        most = f"At most {mailboxes.MOST_TAGGED} messages are tagged at a time."
-        raise MethodError("requestTooLarge", most)
     _tag(account.owner, tags)
     for (flag, to), cards in changes.items():
         mailboxes.set_flag(account.owner, FLAGS[flag], cards, to=to)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from filters.inbox import mailboxes
 from filters.jmap import methods
 from filters.jmap.calls import queries
 from filters.jmap.objects import LIMITS
@@ -148,6 +149,25 @@ def test_wrong_arguments_are_named(
 ) -> None:
     ((answered, answer, _),) = program(alice).calls((name, given))
     assert answered == "error" and answer["type"] in ("invalidArguments", "accountNotFound")
+
+
+def test_a_draft_beside_too_many_tags_is_made_once(
+    program: Sign, alice: User, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailboxes, "MOST_TAGGED", 1)
+    for msgid in ("a@x", "b@x"):
+        put(tables, msgid, HOSTILE[2])
+    find(tables, installed(alice, "plans"), "a@x", "b@x")
+    call = program(alice)
+    drafts = call.boxes()["Drafts"]["id"]
+    letter = {"mailboxIds": {drafts: True}, "keywords": {"$draft": True}, "subject": "Plans"}
+    first, second = call("Email/query")["ids"]
+    update = {key: {"keywords/todo": True, "keywords/$flagged": True} for key in (first, second)}
+    answer = call("Email/set", create={"d": letter}, update=update)
+    assert list(answer["created"]) == ["d"] and list(answer["updated"]) == [first]
+    assert answer["notUpdated"][second]["type"] == "rateLimit"
+    [flagged] = call("Email/query", filter={"hasKeyword": "$flagged"})["ids"]
+    assert flagged == first and alice.outgoing_messages.count() == 1
 
 
 def test_what_is_too_much_is_refused(
