@@ -84,7 +84,8 @@ def followed_by(filter_: Filter) -> Followed | None:
             break
     else:
         return None
-    shared = shared_with(filter_.owner)
+    # Of somebody who may not sign in it goes on, though nobody else is shown it.
+    shared = Filter.objects.filter(visibility=Filter.Visibility.SHARED).select_related("owner")
     source = shared.filter(owner__username__iexact=owner, name__iexact=name).first()
     return Followed(source.owner.get_username() if source else owner, name, source)
 

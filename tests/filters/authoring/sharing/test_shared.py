@@ -140,6 +140,23 @@ def test_followers_are_told_when_it_is_gone_and_keep_what_they_found(
     assert Match.objects.visible_to(carol).count() == 2
 
 
+@pytest.mark.usefixtures("engine")
+def test_followers_of_somebody_who_may_not_sign_in_are_told_that_it_goes_on(
+    mail: Tables, alice: User, carol: User, as_user: SignIn
+) -> None:
+    share(alice, "about plan", "plans")
+    client = as_user(carol)
+    follow(client, "alice", "plans")
+    alice.is_active = False
+    alice.save(update_fields=["is_active"])
+    arrive(mail, "plan late")
+    rounds.run_round()
+    assert Match.objects.visible_to(carol).filter(msgid__startswith="plan late").exists()
+    page = page_of(client, "/in/plans/")
+    assert "alice’s plans finds: about plan" in page and "no longer shares it" not in page
+    assert "<h2>alice’s" not in page_of(client), "nobody else begins to follow it"
+
+
 def test_its_owner_learns_who_uses_it_before_anything_is_done(
     alice: User, bob: User, carol: User, as_user: SignIn
 ) -> None:
