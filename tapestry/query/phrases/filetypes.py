@@ -47,11 +47,11 @@ _ENDINGS = (
 )
 """Endings of names that are said as such: “docx files”."""
 
-_NOUNS = "|".join(kind.nouns for kind in FILE_TYPES.values())
+NOUNS = "|".join(kind.nouns for kind in FILE_TYPES.values())
 _WORDS = "|".join(kind.words for kind in FILE_TYPES.values() if kind.words)
-_TYPE = rf"\.?(?:{_NOUNS}|{_WORDS}|{'|'.join(_ENDINGS)})"
+_TYPE = rf"\.?(?:{NOUNS}|{_WORDS}|{'|'.join(_ENDINGS)})"
 
-FILE_TYPE = rf"(?:{_TYPE}\s+{_FILES}|{_NOUNS})"
+FILE_TYPE = rf"(?:{_TYPE}\s+{_FILES}|{NOUNS})"
 """The regular expression of a kind of files, as it stands after “with”."""
 
 _START = r"(?<![\s\S])"

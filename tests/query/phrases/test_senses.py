@@ -14,6 +14,8 @@ from tapestry.query.search import read_search
 from tests.query.phrases.test_others import TERRY
 
 LOST = {
+    ("everything except patches", "not mentioning patches"): "patches",
+    ("new people writing to me", 'mentioning "people" and mentioning writing and to me'): "people",
     ("latest mails from joe", "from joe"): "latest",
     ("mails from joe that bob forgot", "from joe"): "bob",
     ("not from joe", "from joe"): "not",

@@ -10,6 +10,18 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "everything except patches": "not with a patch",
+    "everything but pictures": "not with pictures",
+    "on the dev list but not patches and not from joe": (
+        "on list dev and not with a patch and not from joe"
+    ),
+    "with 2 or more attachments but no pdf": "with at least 2 attachments and not with pdf files",
+    "all lists except announce": "on any list and not on list announce",
+    "threads of more than 5 people without dave": (
+        "starting a thread in a thread of more than 5 people and not in a thread with dave"
+    ),
+    "threads with mary in them": "in a thread with mary",
+    "tagged by mary as urgent": "tagged urgent by mary",
     "mails without attachments or links": "not with attachments and not with links",
     "mail dave forwarded to me": (
         'from dave to me (with a subject starting with "fwd:" or with a subject starting with '

@@ -17,6 +17,7 @@ from tapestry.query.phrases.dates import (
     WEEKDAYS,
     WORDS,
 )
+from tapestry.query.phrases.filetypes import NOUNS, file_type
 from tapestry.query.phrases.spellings import HOST, SHARE
 
 _MONTHS = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS)
@@ -183,6 +184,7 @@ _PATTERNS = {
     "SEASON": "(?:spring|summer|autumn|fall)",
     "NTH": "(?:second|fourth|first|third|last|1st|2nd|3rd|4th)",
     "PERIOD": "(?:early|late|mid|q1|q2|q3|q4)",
+    "KIND": rf"(?:patch(?:es)?|{NOUNS})",
     "ORDINAL": "(?:seventh|second|fourth|eighth|first|third|fifth|sixth|ninth)",
     "AMP": r"(?:&&?|\+|;)",
     "BAR": r"\|\|?",
@@ -280,6 +282,17 @@ _PATTERNS = {
 def is_phrase_word(word: str) -> bool:
     """Tell whether a word is a phrase by itself, such as ``replies``."""
     return word.lower() in ("answered", "links", "pictures", "replies", "today", "unanswered")
+
+
+def left_out(kind: str) -> str | None:
+    """Return the phrase for a kind of mail that is left out, None if a word is no name of one.
+
+    >>> left_out("patches"), left_out("PDF"), left_out("lunch")
+    ('with a patch', 'with pdf files', None)
+    """
+    if not re.fullmatch(class_pattern("KIND"), kind, re.IGNORECASE):
+        return None
+    return "with a patch" if kind.lower().startswith("patch") else f"with {file_type(kind)}"
 
 
 @cache

@@ -22,7 +22,7 @@ _NOBODY = frozenset(
     i he she it we us they him her them his its their this these that those who whom which what
     when where how both each either neither every everyone everybody everything anyone anybody
     anything someone somebody none no not never else once twice again also only than then
-    of off for with without from to by in on at about since until before after during within
+    of off for with as without from to by in on at about since until before after during within
     between and or but except unless if first last latest second third next one other others
     another more most least fewer less many few several all any some ever yet instead together
     himself herself themselves replies reply answers mails mail messages message threads

@@ -17,7 +17,7 @@ from tapestry.query.phrases.filetypes import file_type
 from tapestry.query.phrases.grammar import KEYWORDS
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.spellings import FORMS, NOUN, is_form
-from tapestry.query.phrases.wordings.lexicon import known_words
+from tapestry.query.phrases.wordings.lexicon import known_words, left_out
 from tapestry.query.phrases.wordings.rewording import spelled
 from tapestry.query.phrases.wordings.rules import RULES
 from tapestry.query.phrases.wordings.scopes import misplaced_word
@@ -104,6 +104,10 @@ _NOT_SOUGHT = frozenset((*_CLOSED.split(), *_STATES))
 """Words that are looked for among words alone: beside a phrase they have a meaning."""
 
 _SOUGHT = re.compile(r"\b(?:mentioning|saying|about|word|tag) \S+")
+_NOT_MENTIONED = re.compile(r'not mentioning "?(\w+)')
+_PARTIES = frozenset(["people", "persons", "thread", "threads", "lists", "newsgroups", "votes"])
+"""Words that are none to look for beside a phrase, as what they are called is in others."""
+
 _MENTIONED = re.compile(r'mentioning (?:"([^"]*)"|([^\s()]+))')
 NAMED_MAIL = re.compile(
     r"\b(from|to|by|cc) (?!(?:a|an|the|my|our|your|his|her|their|any|each|every|that|this|one) )"
@@ -160,6 +164,8 @@ def _misused(plain: str, quoted: str, phrase: str) -> str | None:
     sought = (found[1] or found[2] for found in _MENTIONED.finditer(phrase) if found[2] != "me")
     words = [word for value in sought for word in _WORD.findall(value.casefold())]
     wrong = [word for word in words if word in _NOT_SOUGHT]
+    wrong += [word for word in words if word in _PARTIES]
+    wrong += [word for word in _NOT_MENTIONED.findall(phrase.casefold()) if left_out(word)]
     named = NAMED_MAIL.search(plain)
     if named and named[3].casefold() not in _WORD.findall(phrase.casefold()):
         wrong.append(named[3].casefold())

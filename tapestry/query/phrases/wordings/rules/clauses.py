@@ -106,6 +106,7 @@ def number_of(word: str) -> int:
 
 RULES: tuple[Rule, ...] = (
     (f"{_VOTED_AGAINST} by", "voted against by "),
+    (f"({_LABELLED}) by {{who:NAME}} (as | with) {{words:VALUE}}", "tagged {words} by {who}"),
     ("(upvoted | up-voted | voted up | voted | liked) by", "voted for by "),
     (
         "voted {way:WAYS} by (anyone | anybody | someone | somebody)",

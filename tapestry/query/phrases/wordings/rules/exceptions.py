@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.wordings.lexicon import left_out
 from tapestry.query.phrases.wordings.rules.clauses import any_of
 
 _BUT = "(except | excluding | but not | other than)"
@@ -35,12 +36,25 @@ def _also_not(found: re.Match[str]) -> str:
     return f"{how} {words} and not {how} {word} "
 
 
+def _without_kind(found: re.Match[str]) -> str:
+    return f"and not {left_out(found['kind'])} {found['next'] or ''} "
+
+
 def _at_host(found: re.Match[str]) -> str:
     return f"@{found['host'].lstrip('@')} {'never ' if found['none'] else ''}{found['act']} "
 
 
 RULES = (
     ("(apart from | with the exception of | save for)", "except "),
+    (
+        "^ (all | any | every) LIST (except | but) (the)? {word:PLAIN} (list)? $",
+        "on any list not on the {word} list",
+    ),
+    (
+        "(^ EVERYTHING MAIL? but | COMMA? (except | excluding | but not | and not | but no | not)) "
+        "(the | any)? {kind:KIND} (please)? ($ | {next:FOLLOW})",
+        _without_kind,
+    ),
     (
         "(EVERYONE | {none:NOBODY}) (from | at | in) {host:DOMAIN} (has | have)? ALSO? {act:DEED}",
         _at_host,

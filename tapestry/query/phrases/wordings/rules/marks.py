@@ -24,6 +24,7 @@ _WITH = re.compile(
 )
 """What stands before “with” where no word of a message follows, or nothing asks for mail."""
 
+_OF_THREAD = re.compile(r"\b(?:thread|conversation)s?\b", re.IGNORECASE)
 _MARK = "(important | urgent | todo | later | spam)"
 
 
@@ -74,8 +75,10 @@ def _of_types(found: re.Match[str]) -> str:
 
 
 def _of_type(found: re.Match[str]) -> str:
-    """Return “with pdf” as what it means."""
-    is_type = re.fullmatch(FILE_TYPE, f"{found['type']} files", re.IGNORECASE)
+    """Return “with pdf” as what it means; “with a patch” is a phrase."""
+    is_type = found["type"].lower() != "patch" and re.fullmatch(
+        FILE_TYPE, f"{found['type']} files", re.IGNORECASE
+    )
     return f"with {found['type']} files " if is_type else found[0]
 
 
@@ -85,11 +88,14 @@ def _of_words(found: re.Match[str]) -> str:
     is_plain = re.fullmatch("[^\\W\\d][\\w-]{2,}", word) and not re.fullmatch(
         FILE_TYPE, f"{word} files"
     )
-    is_other = _WITH.search(found.string[: found.start()])
+    before = found.string[: found.start()]
+    is_other = _WITH.search(before)
     if is_other or not is_plain or _HAD.fullmatch(word) or is_phrase_word(word):
         return found[0]
-    how = "not mentioning" if how.lower() == "without" else "mentioning"
-    return f'{how} "{word}" {after or ""} '
+    negation = "not " if how.lower() == "without" else ""
+    if _OF_THREAD.search(before):
+        return f"{negation}in a thread with {word} {after or ''} "
+    return f'{negation}mentioning "{word}" {after or ""} '
 
 
 def _files(found: re.Match[str]) -> str:

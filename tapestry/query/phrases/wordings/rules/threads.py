@@ -89,6 +89,7 @@ _SOME_PEOPLE = (
 )
 
 RULES: tuple[Rule, ...] = (
+    ("THREAD with {who:NAME} in (it | them)", "threads with {who}"),
     (f"A? THREAD WHICH? (CONTAIN | of | by | between | among) {_SOME_PEOPLE}", _of_people),
     (
         "(in | of)? A? THREAD UPON? WHICH? (neither | either)? {one:PARTY} {way:EITHER} "
