@@ -115,7 +115,7 @@ def test_a_slip_in_any_phrase_is_mended(every):
 
 SENTENCES = (
     "has anyone seen alice",
-    "threads where bob replied twice",
+    "threads where bob was rude",
     "threads without any mail of somebody else",
     "mails tagged todo by nobody but me",
     "replies from the thread originator",

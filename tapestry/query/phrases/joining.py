@@ -271,9 +271,8 @@ def with_verb(
             part, after = with_verb(node.part, last)
             return replace(node, part=part), after if nodes.kind_of(node.part) == BY else None
         case nodes.Phrase() if node.kind == BY and last and (verb := _verb_of(last)):
-            node = replace(
-                last, kind=verb, person=node.person, span=node.span, amount=nodes.NO_AMOUNT
-            )
+            amount = last.amount if verb == last.kind else nodes.NO_AMOUNT
+            node = replace(last, kind=verb, person=node.person, span=node.span, amount=amount)
         case nodes.Phrase() if node.kind == BY:
             node = replace(node, kind="from")
     return node, node if isinstance(node, nodes.Phrase) else None

@@ -10,6 +10,24 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "with at least 2 replies by bob but not by joe": (
+        "with at least 2 replies by bob and not with at least 2 replies by joe"
+    ),
+    "with more than half of the replies by bob but not by joe": (
+        "with more than half of the replies by bob and not with more than half of the replies by "
+        "joe"
+    ),
+    "threads where bob wrote at least 3 times": "in a thread with at least 3 messages by bob",
+    "threads in which i wrote more than 5 mails": "in a thread with at least 6 messages by me",
+    "threads with 2 or more mails from anna": "in a thread with at least 2 messages by anna",
+    "dave wrote in the thread twice or more": "in a thread with at least 2 messages by dave",
+    "bob answered more than once": "with at least 2 replies by bob",
+    "mails mary answered at least twice": "with at least 2 replies by mary",
+    "bob replied exactly once": (
+        "with at least 1 reply by bob and not with at least 2 replies by bob"
+    ),
+    "more than 3 replies from mary about lunch": "with at least 4 replies by mary about lunch",
+    "at most one reply by carol": "not with at least 2 replies by carol",
     "everything except patches": "not with a patch",
     "everything but pictures": "not with pictures",
     "on the dev list but not patches and not from joe": (

@@ -101,6 +101,8 @@ one_phrase = st.one_of(
             "with more than {} replies",
             "with at least {} replies",
             "with fewer than {} replies",
+            "with at least {} replies by joe",
+            "in a thread with at least {} messages by joe",
             "starting a thread of more than {}",
             "with replies by at least {} people within 2 days",
             "among the last {} in comp.sys",

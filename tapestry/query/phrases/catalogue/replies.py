@@ -40,6 +40,11 @@ def _no_recent_reply(phrase: Phrase) -> n.Condition:
     return n.And((n.Not(_has_reply(recent)), old))
 
 
+def _often_by(phrase: Phrase, context: Context) -> n.Condition:
+    by = c.sender_is("r", phrase.person, context)
+    return n.Threshold(c.count_replies(by), ">=", c.whole_number(phrase.amount))
+
+
 def _answered_in_person(context: Context, *, by_me: bool) -> n.Condition:
     mine = c.sender_is("r", c.ME, context)
     return _has_reply(mine if by_me else n.Not(mine), n.IsNull(c.column("automatic", "r")))
@@ -108,6 +113,12 @@ KINDS = (
         more=(23, "answered more often than this"),
         least=(27, "answered so often, or more"),
         fewer=(28, "answered less often than this"),
+    ),
+    PhraseKind(
+        spelling="with at least {number:two} {replies} by {person:Jones}",
+        description="that this person answered so often, or more",
+        rank=89,
+        meaning=_often_by,
     ),
     PhraseKind(
         spelling="with no reply",

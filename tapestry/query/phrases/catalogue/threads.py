@@ -28,23 +28,34 @@ def _begins_long_thread(phrase: Phrase, op: str) -> n.Condition:
     return n.And((_NO_PARENT, n.Threshold(_count(n.Binding("s", THREADS), within), op, size)))
 
 
-def _in_long_thread(phrase: Phrase) -> n.Condition:
-    here, there = n.Binding("s", THREADS), n.Binding("t", THREADS)
+_OTHERS = (n.Binding("t", THREADS), n.Binding("p", MESSAGES))
+_THEIRS = (
+    equal(column("root", "t"), column("root", "s")),
+    equal(column("msgid", "p"), column("msgid", "t")),
+)
+"""The messages ``p`` of a thread, and that they are of that of ``s``."""
+
+
+def _here(condition: n.Condition) -> n.Condition:
+    """Return that a condition holds for the thread of the message, of which it calls it ``s``."""
     mine = equal(column("msgid", "s"), column("msgid"))
-    size = _count(there, equal(column("root", "t"), column("root", "s")))
-    return n.Exists((here,), n.And((mine, n.Threshold(size, ">", whole_number(phrase.amount)))))
+    return n.Exists((n.Binding("s", THREADS),), n.And((mine, condition)))
+
+
+def _in_long_thread(phrase: Phrase) -> n.Condition:
+    size = _count(n.Binding("t", THREADS), _THEIRS[0])
+    return _here(n.Threshold(size, ">", whole_number(phrase.amount)))
 
 
 def _with_many_people(phrase: Phrase) -> n.Condition:
-    tests = (
-        equal(column("root", "t"), column("root", "s")),
-        equal(column("msgid", "p"), column("msgid", "t")),
-    )
-    others = (n.Binding("t", THREADS), n.Binding("p", MESSAGES))
-    people = n.Aggregate("COUNT", True, column("sender", "p"), others, n.And(tests))
-    mine = equal(column("msgid", "s"), column("msgid"))
-    many = n.Threshold(people, ">", whole_number(phrase.amount))
-    return n.Exists((n.Binding("s", THREADS),), n.And((mine, many)))
+    people = n.Aggregate("COUNT", True, column("sender", "p"), _OTHERS, n.And(_THEIRS))
+    return _here(n.Threshold(people, ">", whole_number(phrase.amount)))
+
+
+def _with_many_by(phrase: Phrase, context: Context) -> n.Condition:
+    tests = (*_THEIRS, sender_is("p", phrase.person, context))
+    theirs = n.Aggregate("COUNT", True, column("msgid", "p"), _OTHERS, n.And(tests))
+    return _here(n.Threshold(theirs, ">=", whole_number(phrase.amount)))
 
 
 def _count(facts: n.Binding, condition: n.Condition) -> n.Aggregate:
@@ -127,6 +138,12 @@ KINDS = (
         description="of a thread in which more people than this wrote",
         rank=63,
         meaning=lambda phrase, _: _with_many_people(phrase),
+    ),
+    PhraseKind(
+        spelling="in a thread with at least {number:two} messages by {person:Jones}",
+        description="of a thread in which this person wrote so often, or more",
+        rank=64,
+        meaning=_with_many_by,
     ),
     PhraseKind(
         spelling="below a message by {person:Jones}",

@@ -32,7 +32,7 @@ def hint_for(text: str, hint: str | None) -> str | None:
 
     A hint that is of one of its words stays.
 
-    >>> hint_for("threads where bob replied twice", None)
+    >>> hint_for("threads where bob was rude", None)
     'You can write, for example, “starting a thread” or “in a thread with Jones”.'
     >>> hint_for("from joe andd about lunch", "Did you mean “and”?")
     'Did you mean “and”?'

@@ -121,7 +121,10 @@ def accepted(text, completion):
         ("with d", ["documents", "documents attached"]),
         ("with pi", ["pictures", "pictures attached"]),
         ("with attachments of ", ["type "]),
-        ("with at least ", ["two replies", "two attachments", "half of the replies by "]),
+        (
+            "with at least ",
+            ["two replies", "two attachments", "half of the replies by ", "two replies by "],
+        ),
         ("with more than one ", ["reply", "attachment"]),
         ("with a score ", ["above ", "below "]),
         ("among the top 10 by v", ["votes", "votes this week", "votes today", "votes this month"]),

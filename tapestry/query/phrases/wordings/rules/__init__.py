@@ -27,6 +27,8 @@ FIRST = (
     "(WHOM | SUBJECT) (ISNT | not) VALUE",
     "from (DATED | NUMERIC)",
     "apart from",
+    "(COMPARING | exactly | precisely | only | just) NUMBER REPLY BY",
+    "NUMBER or WAY REPLY BY",
     "(except | excluding | not | but no) (the | any)? KIND ($ | FOLLOW)",
     "(tagged | labelled | labeled) by NAME (as | with)",
     "cc SOMEBODY (, | but | and)? (but | and)? not to SOMEBODY ($ | FOLLOW)",

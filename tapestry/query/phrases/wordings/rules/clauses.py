@@ -98,6 +98,11 @@ def any_of(names: str) -> str:
     return re.sub(r" (?:and|,) ", " or ", names, flags=re.IGNORECASE)
 
 
+def party(who: str) -> str:
+    """Return somebody as phrases have it, who asks as “me”."""
+    return "me" if who.lower() == "i" else who
+
+
 def number_of(word: str) -> int:
     """Return the number that a word is, in letters or in digits."""
     lower = word.casefold()

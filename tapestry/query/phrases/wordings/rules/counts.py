@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from tapestry.query.phrases.wordings.rules.clauses import Rule, number_of
+from tapestry.query.phrases.wordings.rules.clauses import Rule, number_of, party
 
 
 def _between(found: re.Match[str]) -> str:
@@ -64,6 +65,38 @@ def _times(found: re.Match[str]) -> str:
 _TIMES = {"once": "one", "twice": "two", "thrice": "three"}
 
 
+def _often(phrase: str) -> Callable[[re.Match[str]], str]:
+    """Return a rule of how often a person did something, whose least number a phrase has."""
+
+    def counted(found: re.Match[str]) -> str:
+        groups = found.groupdict()
+        often = (groups.get("times") or groups["number"]).lower()
+        number = number_of(_TIMES.get(often) or often.split()[0])
+        later = {"more": "at least", "fewer": "at most", "less": "at most"}
+        way = later[groups["or"].lower()] if groups.get("or") else _way(groups["way"] or "")
+        least, most = (f"{phrase.format(number + more, party(found['who']))} " for more in (0, 1))
+        return (
+            {
+                "at least": least,
+                "more than": most,
+                "fewer than": f"not {least}",
+                "at most": f"not {most}",
+            }.get(way, f"{least} and not {most}")
+            + (groups.get("next") or "")
+            + " "
+        )
+
+    return counted
+
+
+_BY = "with at least {} replies by {}"
+_IN_THREAD = "in a thread with at least {} messages by {}"
+_EXACTLY = "(exactly | precisely | only | just)?"
+_OFTEN = f"({{way:COMPARING}} | {_EXACTLY}) {{times:TIMES}} (or {{or:WAY}})?"
+_MANY = f"({{way:COMPARING}} | {_EXACTLY}) {{number:NUMBER}} (or {{or:WAY}})?"
+_END = "($ | {next:FOLLOW})"
+
+
 def _or_more(found: re.Match[str]) -> str:
     compared = "least" if found["way"].lower() == "more" else "most"
     return f"with at {compared} {found['number']} {found['what']} "
@@ -99,6 +132,24 @@ def _how_many(found: re.Match[str]) -> str:
 
 
 RULES: tuple[Rule, ...] = (
+    (f"HAVE? {_MANY} REPLY BY {{who:SOMEBODY}} {_END}", _often(_BY)),
+    (f"^ MAIL? WHICH? {{who:PARTY}} HAS? ANSWERED {_OFTEN} {_END}", _often(_BY)),
+    (
+        f"(in | of)? A? THREAD UPON? WHICH? {{who:PARTY}} HAS? (WRITE | ANSWERED) {_OFTEN} {_END}",
+        _often(_IN_THREAD),
+    ),
+    (
+        f"(in | of)? A? THREAD UPON? WHICH? {{who:PARTY}} HAS? WRITE {_MANY} MAIL {_END}",
+        _often(_IN_THREAD),
+    ),
+    (
+        f"(in | of)? A? THREAD WHICH? CONTAIN {_MANY} MAIL BY {{who:PARTY}} {_END}",
+        _often(_IN_THREAD),
+    ),
+    (
+        f"^ {{who:PARTY}} HAS? (WRITE | posted) (in | to) (the | a)? THREAD {_OFTEN} {_END}",
+        _often(_IN_THREAD),
+    ),
     *(
         (f"(with)? {share} A? REPLY (BE | came) BY", f"with {compared} of the replies by ")
         for share, compared in _SHARES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tapestry.query.phrases.wordings.rules.clauses import Rule, number_of
+from tapestry.query.phrases.wordings.rules.clauses import Rule, number_of, party
 
 _PART = (
     "(took part | taken part | take part | participate | participated | participating | wrote "
@@ -36,10 +36,6 @@ def _with(found: re.Match[str]) -> str:
     return f"in a thread with {found['who']} {'' if after == found['who'] else after} "
 
 
-def _party(who: str) -> str:
-    return "me" if who.lower() == "i" else who
-
-
 def _at_most(found: re.Match[str]) -> str:
     return f"starting a thread not starting a thread of more than {found['number']} "
 
@@ -50,6 +46,8 @@ def _fewer(found: re.Match[str]) -> str:
 
 
 def _at_least(found: re.Match[str]) -> str:
+    if found["who"]:
+        return found[0]
     return f"starting a thread of more than {number_of(found['number']) - 1} "
 
 
@@ -66,14 +64,14 @@ def _took_part(found: re.Match[str]) -> str:
 
 
 def _of_one_or_other(found: re.Match[str]) -> str:
-    one, other = (f"in a thread with {_party(found[name])}" for name in ("one", "other"))
+    one, other = (f"in a thread with {party(found[name])}" for name in ("one", "other"))
     is_neither = found["way"].lower() == "nor"
     return f"not {one} not {other} " if is_neither else f"({one} or {other}) "
 
 
 def _begun_by(found: re.Match[str]) -> str:
     longer = f"{found['number']} {'replies' if found['replies'] else ''}"
-    return f"starting a thread of more than {longer} from {_party(found['who'])} "
+    return f"starting a thread of more than {longer} from {party(found['who'])} "
 
 
 def _with_me(found: re.Match[str]) -> str:
@@ -112,12 +110,12 @@ RULES: tuple[Rule, ...] = (
         "(THREAD (WHICH | with | whose) the? LATEST (MAIL | REPLY | word) "
         "((in | of) A? THREAD)? BE? | the? LATEST (MAIL | REPLY | word) "
         "((in | of) A? THREAD BE? | BE)) BY {who:PARTY}",
-        lambda found: f"from {_party(found['who'])} with no reply ",
+        lambda found: f"from {party(found['who'])} with no reply ",
     ),
     (
         "(THREAD WHICH)? {who:PARTY} (wrote | posted | had | has | ANSWERED) the? last "
         "(MAIL | REPLY | word)? $",
-        lambda found: f"from {_party(found['who'])} with no reply ",
+        lambda found: f"from {party(found['who'])} with no reply ",
     ),
     ("THREAD UPON? WHICH? {who:NAME} ANSWERED {whom:NAME} $", "replies to {whom} from {who}"),
     ("A? THREAD WHICH? (CONTAIN | of) (at most | no more than) {number:NUMBER} MAIL", _at_most),
@@ -138,7 +136,7 @@ RULES: tuple[Rule, ...] = (
     (
         f"(in | of)? A? THREAD UPON? WHICH? both? {{who:PARTY}} and {{other:PARTY}} (have)? "
         f"both? (BE both? in | {_PART}) UPON?",
-        lambda found: "".join([f"in a thread with {_party(who)} " for who in found.groups()]),
+        lambda found: "".join([f"in a thread with {party(who)} " for who in found.groups()]),
     ),
     (
         "^ (first | opening) MAIL (of | in) (all | the | each | every)? A? THREAD (by | from)",
@@ -161,7 +159,7 @@ RULES: tuple[Rule, ...] = (
     (
         "(in | of)? A? THREAD with {who:PARTY} "
         "((, | but | and) BUT? (not | without) with? | without with? | not with) {other:PARTY} $",
-        lambda found: " not ".join([f"in a thread with {_party(who)} " for who in found.groups()]),
+        lambda found: " not ".join([f"in a thread with {party(who)} " for who in found.groups()]),
     ),
     (
         "(in | of)? A? THREAD with {who:NAME} ($ | and | about | since | in which | which | that)",
@@ -171,7 +169,7 @@ RULES: tuple[Rule, ...] = (
         "(in | of)? A? THREAD WHICH? {who:NAME} BE (a)? (part of | in | involved in)",
         "in a thread with {who}",
     ),
-    ("A? THREAD WHICH? (CONTAIN | of) at least {number:NUMBER} MAIL", _at_least),
+    ("A? THREAD WHICH? (CONTAIN | of) at least {number:NUMBER} MAIL (by {who:PARTY})?", _at_least),
     ("{what:REPLY} {by:ALL} in my THREAD", "{what} {by} in a thread begun by me "),
     (
         "THREAD WHICH? (CONTAIN | of) (more than | over) {number:NUMBER} (MAIL | {replies:REPLY}) "
@@ -222,7 +220,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         "WHICH? {who:PARTY} (have | has)? ALSO? (took part | taken part | participated) UPON?",
-        lambda found: f"in a thread with {_party(found['who'])} ",
+        lambda found: f"in a thread with {party(found['who'])} ",
     ),
     ("^ MAIL? (started | begun) by {who:SOMEBODY}", "starting a thread and from {who}"),
     ("top-level (submissions | MAIL | THREAD)", "starting a thread "),
