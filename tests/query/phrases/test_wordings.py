@@ -10,6 +10,18 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "less than 2 votes": "not voted for by more than one person",
+    "at most 3 votes from joe": "not voted for by more than 3 people and from joe",
+    "no fewer than 2 votes": "voted for by more than one person",
+    "two replies or more, none from carol": "with at least 2 replies and with no reply by carol",
+    "no attachments unless from anna": "not with attachments or from anna",
+    "threads begun by mary in which joe never wrote": (
+        "starting a thread and from mary and not in a thread with joe"
+    ),
+    "nobody replied to this in 3 days": "3 days old with no reply",
+    "mary asked me something": "from mary to me asking a question",
+    "mails that i voted up": "voted for by me",
+    "messages to the dev list with patches": "on list dev with a patch",
     "with at least 2 replies by bob but not by joe": (
         "with at least 2 replies by bob and not with at least 2 replies by joe"
     ),

@@ -86,6 +86,7 @@ RULES = (
         _one_alone,
     ),
     ("^ (did | have) i ALSO? ANSWER (to)? {whom:NAME} $", "replies to {whom} from me"),
+    ("^ NOBODY (has)? ANSWERED (this | it | that | them)", _UNANSWERED),
     ("NEVER ANSWERED by (anyone | anybody)", _UNANSWERED),
     ("REPLY BY {who:NAME} to A? LETTER BY", "from {who} and replies to "),
     ("REPLY to A? LETTER BY {who:NAME} about", "replies to {who} and replies to a message about "),

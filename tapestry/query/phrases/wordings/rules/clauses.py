@@ -10,8 +10,8 @@ from tapestry.query.phrases.dates import NUMBERS
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 
 _DID = "(has | have | had | did | ALSO)? ALSO?"
-_UPVOTED = "voted for | upvoted | up-voted | liked"
-_DOWNVOTED = "voted against | downvoted | down-voted | disliked"
+_UPVOTED = "voted for | voted up | upvoted | up-voted | liked"
+_DOWNVOTED = "voted against | voted down | downvoted | down-voted | disliked"
 _NOTED = "annotated | commented on | noted"
 _LABELLED = "tagged | labelled | labeled"
 _VOTED_FOR = f"({_UPVOTED} | vote for)"
@@ -85,6 +85,18 @@ def _of_each(done: str) -> Callable[[re.Match[str]], str]:
 def _at_least(found: re.Match[str]) -> str:
     """Return by how many people it was voted for, at least."""
     return f"voted for by more than {number_of(found['number']) - 1} people "
+
+
+def _votes(found: re.Match[str]) -> str:
+    """Return by how many people it was voted for; “more than 2 votes” is said of the score."""
+    way, number = found["way"].lower(), number_of(found["number"])
+    more, less = (f"voted for by more than {many} people" for many in (number, number - 1))
+    if way in ("more than", "over"):
+        return found[0]
+    if way in ("at most", "up to", "no more than", "not more than", "not over"):
+        return f"not {more} "
+    never = "" if way in ("at least", "no fewer than", "no less than") else "not "
+    return f"{never}{less} " if number else found[0]
 
 
 def _unvoted(found: re.Match[str]) -> str:
@@ -204,9 +216,11 @@ RULES: tuple[Rule, ...] = (
     ),
     ("(downvoted | down-voted | disliked | voted down) by", "voted against by "),
     (
-        "WHICH? (HAVE | GET)? at least {number:NUMBER} (vote | votes | upvote | upvotes | likes)",
-        _at_least,
+        "WHICH? (HAVE | GET)? {way:COMPARING} {number:NUMBER} "
+        "(vote | votes | upvote | upvotes | likes)",
+        _votes,
     ),
+    ("with patches", "with a patch "),
     ("WHICH? (HAVE | GET) (no | not any) (vote | votes)", f"{_NO_VOTE}"),
     ("(without | and no | but no | , no) A? (vote | votes)", f"{_NO_VOTE}"),
     ("^ no (vote | votes) $", _NO_VOTE),

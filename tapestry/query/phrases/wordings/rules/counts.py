@@ -98,8 +98,8 @@ _END = "($ | {next:FOLLOW})"
 
 
 def _or_more(found: re.Match[str]) -> str:
-    compared = "least" if found["way"].lower() == "more" else "most"
-    return f"with at {compared} {found['number']} {found['what']} "
+    compared = "least" if (found["way"] or found["more"]).lower() == "more" else "most"
+    return f"with at {compared} {found['number']} {found['what'] or found['many']} "
 
 
 def _in_thread(found: re.Match[str]) -> str:
@@ -199,7 +199,10 @@ RULES: tuple[Rule, ...] = (
         lambda found: f"with {_way(found['way'])} {found['number']} {found['what']} ",
     ),
     ("WHICH? (got | GET) {how:MORE}", "with {how}"),
-    ("HAVE? {number:NUMBER} or {way:WAY} {what:COUNTED}", _or_more),
+    (
+        "HAVE? {number:NUMBER} (or {way:WAY} {what:COUNTED} | {many:COUNTED} or {more:WAY})",
+        _or_more,
+    ),
     ("HAVE? more {what:COUNTED} than {number:NUMBER}", "with more than {number} {what}"),
     ("^ {what:COUNTED} {way:MORE} (than)? {number:NUMBER}", _how_many),
 )

@@ -70,6 +70,11 @@ RULES = (
         "not {how} {words} or {rest}",
     ),
     (
+        "^ no {kind:HELD} COMMA? (unless | except) (when | if)? "
+        "(it BE | they BE | it's | they're)? {rest:ALL}",
+        "without {kind} or {rest}",
+    ),
+    (
         "^ MAIL? {no:WITHOUT} {words:WORDS} COMMA? (unless | except) (when | if)? "
         "(it BE | they BE | it's | they're)? {rest:ALL}",
         "{no} {words} or {rest}",

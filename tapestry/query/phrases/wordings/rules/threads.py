@@ -150,6 +150,7 @@ RULES: tuple[Rule, ...] = (
         f"ALSO? {_PART} UPON?",
         _took_part,
     ),
+    (f"in which (I | {{who:NAME}}) ({{no:NOT}} | ALSO?) {_PART} $", _took_part),
     ("A? THREAD UPON? WHICH? I (am)? (in | part of) $", "in a thread with me "),
     ("(in | of)? A? THREAD with me", "in a thread with me "),
     (

@@ -191,6 +191,10 @@ RULES = (
     ),
     ("^ MAIL WHICH {who:NAME} ASK (me | us)? A? QUESTION", "from {who} asking a question"),
     ("WHICH? (CONTAIN | ASK) (me | us)? A? QUESTION", "asking a question "),
+    (
+        "^ {who:NAME} ASK (me | us) (something | A? QUESTION) $",
+        "from {who} to me asking a question",
+    ),
     ("WHICH? ASK (me | us) (something | anything)", "asking a question to me "),
     (
         "WHICH? CONTAIN A? (link | links | url | urls) to {words:WORD} $",
