@@ -50,6 +50,14 @@ def test_an_edit_that_was_refused_forgets_nothing():
     assert "a1 matched at" in found(story)[0]
 
 
+def test_an_edit_that_failed_after_it_was_committed_has_forgotten():
+    story = one_message()
+    story.change(1, "edit", forget=True, same=False, t0=11, status=400)
+    story.matches.clear()
+    story.settle(20)
+    assert found(story) == []
+
+
 def test_the_filters_of_somebody_who_has_left_are_gone():
     story = one_message()
     story.person("alice", removed=True)

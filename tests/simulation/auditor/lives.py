@@ -131,7 +131,9 @@ class Lives:
         life.entry = {**before, **entry}
         if entry["how"] == "restored":
             return
-        refused = (entry.get("status") or 0) >= 400
+        # What was answered with an error after it was committed has taken effect.
+        differs = any(before.get(name) != entry.get(name) for name in ("text", "t0", "timeliness"))
+        refused = (entry.get("status") or 0) >= 400 and not differs
         forgets = bool(entry.get("forget")) and not entry.get("same") and not refused
         if forgets:
             life.stored, life.older = {}, []
