@@ -22,7 +22,7 @@ _NEVER_NULL = ("msgid", "annid", *INSTANTS, "size", "attachments", "source", "au
 _ANYTHING = re.compile("%*")
 
 
-def definite(condition: n.Condition, names: FreshNames, *, unknown: bool = False) -> n.Condition:
+def definite(node: n.Condition, names: FreshNames, *, unknown: bool = False) -> n.Condition:
     """Return a checked condition that is ``unknown`` where the given one is unknown: mostly false.
 
     >>> from tapestry.query.context import Context
@@ -36,31 +36,32 @@ def definite(condition: n.Condition, names: FreshNames, *, unknown: bool = False
     >>> show("m.date > m.ts")
     'm.date > m.ts AND m.date IS NOT NULL'
     """
-    match condition:
-        case n.And(args=args, span=span):
-            return n.And.of([definite(arg, names, unknown=unknown) for arg in args], span)
-        case n.Or(args=args, span=span):
-            return n.Or.of([definite(arg, names, unknown=unknown) for arg in args], span)
-        case n.Not(arg=arg):
-            return replace(condition, arg=definite(arg, names, unknown=not unknown))
+    match node:
+        case n.And():
+            parts = [definite(arg, names, unknown=unknown) for arg in node.args]
+            return n.And.of(parts, node.span)
+        case n.Or():
+            return n.Or.of([definite(arg, names, unknown=unknown) for arg in node.args], node.span)
+        case n.Not():
+            return replace(node, arg=definite(node.arg, names, unknown=not unknown))
         case n.InFilter(unknown=None):
-            return replace(condition, unknown=unknown)
-        case n.InQuery() as node:
+            return replace(node, unknown=unknown)
+        case n.InQuery():
             equal: n.Condition = n.Compare("=", node.value, node.term)
             nulls = [*_nulls(node.value), *_nulls(node.term)] if unknown else []
             test = n.And.of([*conjuncts(node.condition), n.Or.of([equal, *nulls])])
             return n.Exists(node.bindings, test, span=node.span)
-        case n.Threshold(n.Aggregate(term=n.Fold()), span=span):
+        case n.Threshold(n.Aggregate(term=n.Fold())):
             hint = "Write NOT in TQL: NOT m IN baseball. It holds where there is a value."
             message = "“not” cannot be said of an aggregate that may have no value."
-            raise TapestryError(message, span, hint)
-        case n.Threshold(aggregate=aggregate) as node if aggregate.function != "COUNT":
+            raise TapestryError(message, node.span, hint)
+        case n.Threshold(aggregate=aggregate) if aggregate.function != "COUNT":
             rows = _rows(aggregate, names)
             return n.Or.of([node, n.Not(rows)]) if unknown else n.And.of([node, rows])
-        case n.Compare() | n.Like() | n.Has() | n.InList() as node:
+        case n.Compare() | n.Like() | n.Has() | n.InList():
             return _test(node, unknown=unknown)
         case _:
-            return condition
+            return node
 
 
 def _test(node: n.Compare | n.Like | n.Has | n.InList, *, unknown: bool) -> n.Condition:

@@ -53,6 +53,13 @@ def _instead(phrase: str) -> Callable[[re.Match[str]], str]:
     return written
 
 
+def _of_any_number(found: re.Match[str]) -> str:
+    """Return a request for the last few of what somebody did as one for all of it."""
+    before, how = found.string[: found.start()], found[0].split()[-1]
+    rest = f"{before}{how} {found.string[found.end() :]}".removeprefix("the ")
+    return re.sub(r"\bmy\b", "from me", rest, count=1).strip()
+
+
 def _to_how_many(found: re.Match[str]) -> str:
     few = ("one", "1", "a", "single", "fewer", "less", "few")
     alone = found["part"].split()[0].lower() in few
@@ -134,12 +141,7 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     (
         "(last | latest | newest) {number:NUMBER} MAIL HOW",
         "A filter finds all messages, and not the last few: a search shows the newest first.",
-        lambda found: (
-            f"{found.string[: found.start()]}{found[0].split()[-1]} "
-            f"{found.string[found.end() :]}".removeprefix("the ")
-            .replace("my ", "from me ", 1)
-            .strip()
-        ),
+        _of_any_number,
     ),
     (
         "^ (show)? {whose:WHOSE}? LATEST SINGULAR {who:BYONE}? {how:FURTHER} {rest:ALL}?",

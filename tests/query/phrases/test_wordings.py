@@ -1,10 +1,9 @@
-"""Requests in people's own words, and words that are merely looked for."""
+"""Requests in people's own words, and the phrase that each means."""
 
 import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.frontend import read
-from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import reworded
 from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
@@ -358,28 +357,6 @@ REQUESTS = {
 }
 """Requests, and the phrase that each means; None if it is refused."""
 
-WORDS = (
-    "heat in the machine room",
-    "My new dog!",
-    "Final designs - hi-res",
-    "it's on: friday",
-    "code review",
-    "the weekly review",
-    "price tag",
-    "payment sent",
-    "proposal liked",
-    "board vote",
-    "registration form",
-    "names returned by apply",
-    "save the date",
-    "notes on fortran from C++",
-    "question about trailing arguments",
-    "cobol is not obsolete",
-)
-NOUNS = ("list comprehension", "filter coffee", "today show", "Search engine fails entirely")
-CODE = ("m.size", "a = 1", "COUNT(r: TRUE)", "envelope :over 1M", "wildc~")
-SLIPS = ("frm jones abot release", "starting a thred", "and")
-
 
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_a_request_means_a_phrase_or_is_refused(request_):
@@ -398,25 +375,6 @@ def test_a_rule_says_words_of_its_pattern_alone(rule):
     pattern, phrase = rule
     for slot in phrase.split("{")[1:]:
         assert "{" + slot.split("}")[0] + ":" in pattern
-
-
-@pytest.mark.parametrize("text", WORDS)
-def test_words_are_looked_for(text):
-    query = read(text, TERRY)
-    assert query.phrase.startswith("mentioning ") and query.lasting_text == query.phrase
-    assert not is_request(text)
-
-
-@pytest.mark.parametrize("text", NOUNS)
-def test_a_verb_before_a_noun_is_looked_for_as_the_noun_is(text):
-    phrase = read(text, TERRY).phrase
-    assert phrase.count("mentioning ") == len(text.split())
-
-
-@pytest.mark.parametrize("text", [*CODE, *SLIPS])
-def test_what_may_be_more_than_words_is_refused(text):
-    with pytest.raises(TapestryError):
-        read(text, TERRY)
 
 
 def test_what_is_in_quotes_stays():

@@ -67,8 +67,8 @@ class Gluster:
         return done.stdout + done.stderr
 
     def ask(self, *words: str) -> None:
-        said = self.say(*words)
-        assert "success" in said, (words, said)
+        answer = self.say(*words)
+        assert "success" in answer, (words, answer)
 
     def kill(self) -> None:
         """Kill it, as a loss of power would."""

@@ -70,7 +70,7 @@ _DEEDS = (
 def _of_each(done: str) -> Callable[[re.Match[str]], str]:
     """Return what each of two people did or did not do: “mary answered but joe didn't”."""
 
-    def said(found: re.Match[str]) -> str:
+    def phrases(found: re.Match[str]) -> str:
         groups = found.groupdict()
         denied = [groups.get(name, "neither") for name in ("no", "none")]
         people = ["me" if who.lower() == "i" else who for who in (groups["one"], groups["other"])]
@@ -79,7 +79,7 @@ def _of_each(done: str) -> Callable[[re.Match[str]], str]:
         ]
         return f"{' and '.join(parts)} {groups['next'] or ''} "
 
-    return said
+    return phrases
 
 
 def _at_least(found: re.Match[str]) -> str:
