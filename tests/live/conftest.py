@@ -30,7 +30,7 @@ def pytest_runtest_call(item):
     finally:
         if WATCH in item.stash:
             with suppress(Exception):  # a browser that is gone says nothing
-                item.stash[WATCH].end(pictures)
+                item.add_report_section("call", "pages", item.stash[WATCH].end(pictures))
 
 
 @pytest.fixture(autouse=True)
