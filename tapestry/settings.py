@@ -127,6 +127,7 @@ MIDDLEWARE = [
     "filters.site.web.static_files.StaticFiles",
     "filters.site.web.middleware.sign_in_as_a_page",
     "filters.people.middleware.sign_in_limits",
+    "filters.people.middleware.session_cookie",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "filters.site.web.limits.limit_forms",

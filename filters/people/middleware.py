@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from filters.people.models import User
-from filters.people.sessions.record import record_if_due
+from filters.people.sessions.record import has_signed_out, record_if_due
 from filters.people.signing_in.known_browser import remember
 from filters.people.signing_in.outcome import Proven, Refused, outcome_of
 
@@ -28,6 +29,23 @@ def sign_in_limits(page: Page) -> Page:
                 response.headers["Retry-After"] = str(seconds)
             case Proven(account):
                 remember(request, response, account)
+        return response
+
+    return answer
+
+
+def session_cookie(page: Page) -> Page:
+    """Have an answer delete the cookie of a session only where its request signed out.
+
+    Django does so too where a session is not found: whoever signs in has a session with a new key,
+    and an answer to what was asked with the former one, if it came later, would sign them out.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = page(request)
+        cookie = response.cookies.get(settings.SESSION_COOKIE_NAME)
+        if cookie is not None and not cookie.value and not has_signed_out(request):
+            del response.cookies[settings.SESSION_COOKIE_NAME]
         return response
 
     return answer

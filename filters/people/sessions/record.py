@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.signals import user_logged_in
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -23,15 +23,29 @@ EVERY = 5 * MINUTE
 _SEEN = "seen"
 """Where a session keeps the key and the instant with which it was recorded."""
 
+_SIGNED_OUT = "tapestry.signed_out"
+"""Where it stands in the environment of a request that it signed out."""
+
 
 def connect_signals() -> None:
-    """Record the browser in which somebody signs in."""
+    """Record the browser in which somebody signs in, and which request signs out."""
     user_logged_in.connect(_signed_in, dispatch_uid="browser of who signs in")
+    user_logged_out.connect(_note_sign_out, dispatch_uid="request that signs out")
+
+
+def has_signed_out(request: HttpRequest) -> bool:
+    """Tell whether a request has ended its session."""
+    return _SIGNED_OUT in request.META
 
 
 def _signed_in(request: HttpRequest | None, user: User, **_: Any) -> None:
     if request is not None:
         record(request, user)
+
+
+def _note_sign_out(request: HttpRequest | None, **_: Any) -> None:
+    if request is not None:
+        request.META[_SIGNED_OUT] = True
 
 
 def record(request: HttpRequest, user: User) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.test import Client
 
@@ -46,3 +47,19 @@ def test_strangers_are_not_recorded(client: Client, db: Any) -> None:
     client.get("/sign-in/")
     client.post("/sign-in/", {"username": "x", "password": "y"})
     assert not BrowserSession.objects.exists()
+
+
+def test_an_answer_for_a_former_session_leaves_the_cookie_of_the_newer_one(
+    alice: User, as_user: SignIn, client: Client
+) -> None:
+    """Whoever signs in has a new key; the browser may have asked something before, by the old."""
+    here, name = as_user(alice), settings.SESSION_COOKIE_NAME
+    client.cookies[name] = here.cookies[name].value
+    here.session.cycle_key()
+    assert name not in client.get("/sw.js").cookies
+    assert name not in client.get("/me/").cookies
+
+
+def test_the_cookie_of_a_session_goes_with_it(alice: User, as_user: SignIn) -> None:
+    answer = as_user(alice).post("/sign-out/")
+    assert answer.cookies[settings.SESSION_COOKIE_NAME].value == ""
