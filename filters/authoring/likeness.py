@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
+from tapestry.identity.base_subject import base_subject
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.printer import quoted
@@ -17,7 +18,6 @@ from tapestry.query.tree.printer import print_condition, quote
 MOST_GROUPS = 5
 """Newsgroups, and recipients, of a message that are offered."""
 
-_PREFIXES = re.compile(r"^(?:\s*(?:(?:re|aw|sv|fwd?|wg)\s*(?:\[\d+\])?:|\[[^\]]{1,60}\]))+", re.I)
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -80,7 +80,7 @@ def subject_words(subject: str) -> str:
     >>> subject_words("Re: [pg-hackers] Fwd: The plan, again")
     'The plan again'
     """
-    return " ".join(_WORD.findall(_PREFIXES.sub("", subject))[:12])
+    return " ".join(_WORD.findall(base_subject(subject))[:12])
 
 
 def _thread(message: Message) -> str:

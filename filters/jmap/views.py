@@ -25,7 +25,7 @@ from filters.compose.drafting.drafts import MOST_BYTES
 from filters.delivery.ways.vapid import vapid_keys
 from filters.jmap import blobs
 from filters.jmap.blobs import bytes_of
-from filters.jmap.calls.queries import READ_SORTS, SORTS
+from filters.jmap.calls.orders import READ_SORTS, SORTS
 from filters.jmap.methods import method_of
 from filters.jmap.models import JmapAccount
 from filters.jmap.objects import id_of

@@ -6,71 +6,38 @@ filter ─┬─ mailboxes, keywords, instants, subject, sender ─> the databas
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Annotated, Any
 
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
-from django.db.models.functions import Coalesce, Lower
+from django.db.models import Exists, OuterRef, Q
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from filters.compose.models import Attachment, OutgoingMessage
+from filters.compose.models import Attachment
 from filters.inbox.mailboxes import originals
-from filters.jmap.arguments import Comparator, Count, EmailQuery, EmailQueryChanges, read
+from filters.jmap.arguments import Count, EmailQuery, EmailQueryChanges, read
 from filters.jmap.calls.boxes import DEEPEST, parts_of
+from filters.jmap.calls.columns import Emails, columns_of, few, has_word, keyword_word
+from filters.jmap.calls.orders import RECEIVED, in_order
 from filters.jmap.calls.texts import has_words, words_of
 from filters.jmap.headers import fields_of
 from filters.jmap.letters import raw_of
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import key_of, page, query_changes
 from filters.jmap.protocol import Arguments, MethodError
-from filters.jmap.records import TAG, present
-from filters.people import people
-from filters.site.work.db.batching import batched, in_batches
-from filters.site.work.parts import services
+from filters.jmap.records import present
+from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import parse_instant
-from tapestry.core.schema import MESSAGES
-from tapestry.servers.imap_flags import is_tag
-from tapestry.tables.read.messages import lookup
-
-MOST_READ = 2000
-"""Messages that are read one by one for a condition on their text."""
 
 MOST_CONDITIONS = 100
 """Conditions of a filter."""
-
-_RECEIVED = Coalesce("card__received", "letter__changed_at")
-
-SORTS: dict[str, Any] = {
-    "receivedAt": _RECEIVED,
-    "sentAt": Coalesce("card__date", "letter__changed_at"),
-    "subject": Lower(Coalesce("card__subject", "letter__subject", output_field=TextField())),
-    "from": Lower(
-        Case(
-            When(card=None, then=F("letter__sender")),
-            When(card__sender_name="", then=F("card__sender")),
-            default=F("card__sender_name"),
-            output_field=TextField(),
-        )
-    ),
-}
-"""The orders that take no keyword."""
-
-READ_SORTS: dict[str, Callable[[Any], Any]] = {
-    "size": lambda size: size or 0,
-    "to": lambda to: (to if isinstance(to, str) else (to or [""])[0]).casefold(),
-}
-"""The orders for which messages are read, and what they compare: they come before all others."""
 
 _HAS_FILES = Exists(Attachment.objects.filter(message=OuterRef("letter")))
 
 _ALL, _NONE = Q(pk__gt=0), Q(pk__in=[])
 """Conditions that every Email meets, and none."""
-
-Emails = QuerySet[JmapRecord]
 
 
 class Condition(BaseModel):
@@ -129,14 +96,7 @@ def _results(account: JmapAccount, given: EmailQuery | EmailQueryChanges) -> lis
     emails = emails_of(account)
     if given.filter is not None:
         emails = emails.filter(read_filter(account, emails, given.filter))
-    comparators = given.sort or []
-    read = list(takewhile(lambda comparator: comparator.property in READ_SORTS, comparators))
-    orders = [_order(comparator) for comparator in comparators[len(read) :]]
-    ordered = emails.order_by(*orders, _RECEIVED.desc(), "pk")
-    if read:
-        ordered_rows = _read_orders(account, ordered, read)
-    else:
-        ordered_rows = list(ordered.values_list("pk", "name"))
+    ordered_rows = in_order(account, emails, given.sort or [])
     if not given.collapse_threads:
         return [key for key, _ in ordered_rows]
     first: dict[str, int] = {}
@@ -147,32 +107,11 @@ def _results(account: JmapAccount, given: EmailQuery | EmailQueryChanges) -> lis
 
 def emails_of(account: JmapAccount) -> Emails:
     """Return all Emails, as conditions and orders take them."""
-    return present(account, JmapRecord.EMAIL).alias(received=_RECEIVED)
+    return present(account, JmapRecord.EMAIL).alias(received=RECEIVED)
 
 
 def _root(name: str) -> str:
     return name.partition(":")[2]
-
-
-def _read_orders(
-    account: JmapAccount, emails: Emails, comparators: Sequence[Comparator]
-) -> list[tuple[int, str]]:
-    """Return Emails by what is read of their messages; those that are alike stay in order."""
-    rows = _few(emails.select_related("card", "letter__owner"), "order")
-    columns = [comparator.property for comparator in comparators]
-    values = dict(columns_of(account, rows, columns))
-    for place, comparator in reversed(list(enumerate(comparators))):
-        kind = READ_SORTS[comparator.property]
-        rows.sort(
-            key=lambda row: kind(values[row.pk][place] if row.pk in values else None),
-            reverse=not comparator.is_ascending,
-        )
-    return [(row.pk, row.name) for row in rows]
-
-
-def has_word(word: str) -> Q:
-    """Return the condition that an Email is in a mailbox, or has a keyword, of a name."""
-    return Q(value__contains=f" {word} ")
 
 
 def _among(keys: Iterable[int]) -> Q:
@@ -181,20 +120,6 @@ def _among(keys: Iterable[int]) -> Q:
     for records in in_batches(JmapRecord.objects.all(), keys):
         met |= Q(pk__in=records.values("pk"))
     return met
-
-
-def _order(comparator: Comparator) -> Any:
-    name, keyword = comparator.property, comparator.keyword
-    is_known = name in SORTS if keyword is None else name == "hasKeyword"
-    if not is_known or comparator.collation not in (None, "i;ascii-casemap"):
-        raise MethodError("unsupportedSort", f"“{name[:100]}” is no order here.")
-    if keyword is None:
-        column = SORTS[name]
-    else:
-        column = Case(When(has_word(_keyword(keyword)), then=Value(1)), default=Value(0))
-    if comparator.is_ascending:
-        return column.asc(nulls_first=True)
-    return column.desc(nulls_last=True)
 
 
 def read_filter(account: JmapAccount, emails: Emails, given: Any) -> Q:
@@ -246,19 +171,19 @@ class _Filter:
                 elsewhere |= has_word(name)
             met &= elsewhere
         if given.has_keyword is not None:
-            met &= has_word(_keyword(given.has_keyword))
+            met &= has_word(keyword_word(given.has_keyword))
         if given.not_keyword is not None:
-            met &= ~has_word(_keyword(given.not_keyword))
+            met &= ~has_word(keyword_word(given.not_keyword))
         return met
 
     def _of_threads(self, given: Condition) -> Q:
         met = _ALL
         if given.some_in_thread_have_keyword is not None:
-            met &= self._in_threads(has_word(_keyword(given.some_in_thread_have_keyword)))
+            met &= self._in_threads(has_word(keyword_word(given.some_in_thread_have_keyword)))
         if given.none_in_thread_have_keyword is not None:
-            met &= ~self._in_threads(has_word(_keyword(given.none_in_thread_have_keyword)))
+            met &= ~self._in_threads(has_word(keyword_word(given.none_in_thread_have_keyword)))
         if given.all_in_thread_have_keyword is not None:
-            met &= ~self._in_threads(~has_word(_keyword(given.all_in_thread_have_keyword)))
+            met &= ~self._in_threads(~has_word(keyword_word(given.all_in_thread_have_keyword)))
         return met
 
     def _in_threads(self, condition: Q) -> Q:
@@ -277,7 +202,7 @@ class _Filter:
 
     def _read_for(self, narrowed: Q, tests: Sequence[Test]) -> list[int]:
         """Return the keys of what a condition leaves that meets all tests."""
-        rows = _few(self._emails.filter(narrowed).select_related("card", "letter__owner"))
+        rows = few(self._emails.filter(narrowed).select_related("card", "letter__owner"))
         for test in tests:
             met = test(self._account, rows)
             rows = [row for row in rows if row.pk in met]
@@ -322,41 +247,6 @@ def _column_test(columns: Sequence[str], is_met: Callable[[Sequence[Any]], bool]
     return met
 
 
-def columns_of(
-    account: JmapAccount, rows: Sequence[JmapRecord], columns: Sequence[str]
-) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the key of each Email, and what columns of the messages' table have of it."""
-    for email in rows:
-        if email.letter is not None:
-            yield email.pk, _columns_of_letter(email.letter, columns)
-    audiences = people.audiences(account.owner)
-    keys = {(row.card.msgid, row.card.audience): row.pk for row in rows if row.card is not None}
-    wanted = ("msgid", "audience", *columns)
-    for batch in batched({msgid for msgid, _ in keys}):
-        for row in lookup(services.tables(), MESSAGES, "msgid", batch, audiences, wanted):
-            if (key := keys.get((row["msgid"], row["audience"]))) is not None:
-                yield key, [row[column] for column in columns]
-
-
-def _columns_of_letter(letter: OutgoingMessage, columns: Sequence[str]) -> list[Any]:
-    owner = letter.owner
-    known = {name: getattr(letter, name) for name in ("subject", "sender", "to", "cc", "body")}
-    known["sender_name"] = owner.get_full_name() or owner.get_username()
-    return [len(raw_of(letter)) if name == "size" else known[name] for name in columns]
-
-
-def _few(emails: Emails, use: str = "filter") -> list[JmapRecord]:
-    """Return Emails that are read one by one; MethodError where there are too many."""
-    rows = list(emails[: MOST_READ + 1])
-    if len(rows) > MOST_READ:
-        raise MethodError(
-            f"unsupported{'Filter' if use == 'filter' else 'Sort'}",
-            f"At most {MOST_READ:,} messages are read for this {use}: narrow it in the same"
-            " condition, by mailbox or instant.",
-        )
-    return rows
-
-
 def _header_test(name: str, text: str = "") -> Test:
     words = words_of(text)
 
@@ -372,13 +262,6 @@ def _header_test(name: str, text: str = "") -> Test:
         }
 
     return met
-
-
-def _keyword(text: str) -> str:
-    """Return the word of a keyword; one that could be none is like one that nothing has."""
-    if is_tag(text):
-        return f"{TAG}{text.lower()}"
-    return text.lower() if re.fullmatch(r"\$[a-zA-Z]{1,50}", text) else "$"
 
 
 def _instant(text: str) -> int:

@@ -8,7 +8,8 @@ from html import escape
 from typing import Any
 
 from filters.jmap.arguments import SnippetGet
-from filters.jmap.calls.queries import columns_of, emails_of, read_filter
+from filters.jmap.calls.columns import columns_of
+from filters.jmap.calls.queries import emails_of, read_filter
 from filters.jmap.calls.texts import folded, words_of
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import check_count, id_of, records_of

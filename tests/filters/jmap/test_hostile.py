@@ -10,7 +10,7 @@ import pytest
 
 from filters.inbox import mailboxes
 from filters.jmap import methods
-from filters.jmap.calls import queries
+from filters.jmap.calls import columns
 from filters.jmap.objects import LIMITS
 from filters.jmap.protocol import CORE, MAIL
 from filters.people.models import User
@@ -183,7 +183,7 @@ def test_what_is_too_much_is_refused(
     wide = {"operator": "OR", "conditions": [{"subject": "x"}] * 200}
     for filter_ in (deep, wide, {"inMailbox": "none"}, {"nonsense": 1}):
         assert call.refusal("Email/query", filter=filter_) == "unsupportedFilter"
-    monkeypatch.setattr(queries, "MOST_READ", 1)
+    monkeypatch.setattr(columns, "MOST_READ", 1)
     for msgid in ("a@x", "b@x"):
         put(tables, msgid, HOSTILE[0])
     find(tables, installed(alice, "plans"), "a@x", "b@x")
