@@ -20,6 +20,7 @@ from tests.support.delivery.deliveries_received import (
 )
 from tests.support.delivery.readers import FeedReader, StreamReader
 from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.dovecot import running_dovecot
 from tests.support.servers.http_recorder import recording_server
 
 pytestmark = [
@@ -35,6 +36,13 @@ KILLS = [
     pytest.param(3, id="3"),
     pytest.param(200, id="200", marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
 ]
+
+
+@pytest.fixture
+def dovecot():
+    """A mail server for one campaign: another puts messages of the same names into its folders."""
+    with running_dovecot() as server:
+        yield server
 
 
 @pytest.fixture

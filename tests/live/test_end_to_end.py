@@ -91,14 +91,14 @@ def imap_port():
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, smtp, imap_port):
-    """Tapestry with two people and four messages, two of which are replies by Jones."""
+    """Tapestry with three people and four messages, two of which are replies by Jones."""
     place = tmp_path_factory.mktemp("site")
     data_dir = place / "data"
     data_dir.mkdir(0o700)
     running = start(data_dir, EMAIL_URL=smtp.url, TAPESTRY_IMAP=f"127.0.0.1:{imap_port}")
     try:
         wait_ready(running)
-        for name in ("terry", "alice"):
+        for name in ("terry", "alice", "sue"):
             options = ("--noinput", "--username", name, "--email", f"{name}@example.org")
             running.manage("createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
         mail = [
@@ -290,13 +290,13 @@ def ask(page, site, address):
 def test_what_a_person_does_with_sources(browser, site, mailbox):
     a_source_from_its_first_page_to_new_mail(browser, site, mailbox)
     for view in SIZES.values():
-        a_server_is_found_from_an_address(sign_in(browser, site, "terry", **view), site)
+        a_server_is_found_from_an_address(sign_in(browser, site, "sue", **view), site)
     a_server_is_found_without_javascript(browser, site)
 
 
 def a_server_is_found_from_an_address(page, site):
     page.goto(f"{site.url}sources/new/")
-    assert page.get_by_label("Your e-mail address").input_value() == "terry@example.org"
+    assert page.get_by_label("Your e-mail address").input_value() == "sue@example.org"
     assert not page.get_by_label("Server", exact=True).is_visible()
     ask(page, site, "joe@gmail.com")
     password = page.get_by_label("Password", exact=True)
@@ -317,7 +317,7 @@ def a_server_is_found_from_an_address(page, site):
 
 
 def a_server_is_found_without_javascript(browser, site):
-    page = sign_in(browser, site, "terry", java_script_enabled=False)
+    page = sign_in(browser, site, "sue", java_script_enabled=False)
     ask(page, site, "joe@gmail.com")
     assert page.get_by_label("Server", exact=True).input_value() == "imap.gmail.com"
     ask(page, site, "joe@nowhere.invalid")
@@ -329,7 +329,7 @@ def a_server_is_found_without_javascript(browser, site):
 
 
 def a_source_from_its_first_page_to_new_mail(browser, site, mailbox):
-    page = sign_in(browser, site, "terry")
+    page = sign_in(browser, site, "sue")
     page.get_by_role("link", name="Sources").click()
     page.get_by_role("link", name="Add a source").click()
     page.get_by_text("Or write the server yourself").click()
@@ -357,7 +357,7 @@ def a_source_from_its_first_page_to_new_mail(browser, site, mailbox):
     page.get_by_role("button", name="Pause").click()
     page.get_by_text("paused", exact=True).wait_for()
     # The command takes in the same mailbox from where the source stands.
-    said = manage(site.data, "ingest", mailbox.url(), "--audience", "user:terry")
+    said = manage(site.data, "ingest", mailbox.url(), "--audience", "user:sue")
     summary, token = said.splitlines()
     assert summary == "Nothing new."
     assert manage(site.data, "wait", token.removeprefix("Token: ")).startswith("Complete.")
