@@ -220,6 +220,7 @@ def mode_of(path: Path) -> int:
     return 0 if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
 
 
+@pytest.mark.usefixtures("ports")  # the secrets of both Sparks are there once they run
 def test_no_secret_is_on_a_command_line_or_in_a_log(site: Site) -> None:
     secrets = {
         str(urlsplit((site.data / "run" / "redis.url").read_text().strip()).password),
