@@ -147,3 +147,23 @@ def test_what_waits_is_shown_as_its_owner_asks_for_it(
     story.settle(7 * MINUTE)
     sentences = [str(finding) for finding in judge(story.entries)]
     assert said in sentences[0] if said else sentences == []
+
+
+@pytest.mark.parametrize(("shown_at", "is_right"), [(HOUR, True), (2 * HOUR, False)])
+def test_what_came_back_and_left_unseen_has_the_instants_of_its_first_stay(
+    shown_at: int, is_right: bool
+) -> None:
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1", live=True, timeliness="hourly")
+    story.mail(5 * MINUTE, {"msgid": "m1"})
+    match = story.match(1, "m1", 5 * MINUTE, shown_at=HOUR)
+    story.settle(HOUR + 1)
+    story.filter(1, "alice", "m.size = 1", live=True, timeliness="weekly on Saturday at 08:00")
+    match.update(matched_at=2 * HOUR, stored_at=2 * HOUR, shown_at=56 * HOUR, sequence=None)
+    story.settle(2 * HOUR + 1)
+    left = {"matched_at": 5 * MINUTE, "stored_at": 5 * MINUTE, "retracted_at": HOUR + 2}
+    match.update(**left, shown_at=shown_at, sequence=2)
+    story.settle(3 * HOUR)
+    found = [str(finding) for finding in judge(story.entries) if "is to be shown" in str(finding)]
+    assert found == [] if is_right else len(found) == 1

@@ -86,3 +86,24 @@ def test_a_message_is_back_then(
 ) -> None:
     found = judged(now, *shown, **more)
     assert words in found if words else not found
+
+
+@pytest.mark.parametrize("acts", ["{}", '{"done": "stands"}'])
+def test_what_is_found_as_its_reminder_is_given_up_may_be_done_or_not(acts: str) -> None:
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", ANSWERED, acts="done", acts_since=BEGIN - 1)
+    story.filter(2, "alice", f"NOT {ANSWERED}", live=True, name="reminders")
+    story.mail(BEGIN, {"msgid": "m"})
+    waits = story.match(2, "m", BEGIN)
+    story.settle(BEGIN + 1)
+    story.now = BEGIN + 2
+    asked = {"msgids": ["m"], "zone": "UTC", "chosen": NINE, "every": "", "until": "chosen"}
+    story.tell("remind", person="alice", **asked, step_made=["1"], status=302)
+    story.settle(BEGIN + 3)
+    story.mail(BEGIN + HOUR, {"msgid": "r", "inreplyto": "m"})
+    story.match(2, "r", BEGIN + HOUR)
+    waits["retracted_at"] = BEGIN + HOUR
+    story.match(1, "m", BEGIN + HOUR, acts=acts, acted_at=None if acts == "{}" else BEGIN + HOUR)
+    story.settle(BEGIN + 2 * HOUR)
+    assert [str(one) for one in judge(story.entries) if one.law == "acts"] == []

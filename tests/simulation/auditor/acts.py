@@ -190,6 +190,9 @@ class Acts:
         doing = [row for row in moves.came if _does(row, name, lives)]
         if value is UNSURE or (name == "done" and state.snoozed is UNSURE):
             return
+        if name == "done" and doing and desk.changed_by.get(msgid) == ("reminder", point.now):
+            desk.doubt([msgid])  # it was found before its reminder was given up, or after
+            return
         is_own = value is not None and value not in holders.values()
         if value is None:  # what was taken back is not done again by those who had done it
             self.never |= {(key, msgid, name) for key in holders}

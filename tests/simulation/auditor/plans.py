@@ -27,14 +27,17 @@ class Plans:
     ``replanned`` are people and filters of which a change may have planned anew what was stored up
     to an instant.  ``choices`` are those of filters at the last point, which was at ``last``.
     ``shown_now`` says of filters between which instants all that waited was to be shown, and if
-    that is sure.  ``set_back`` is by how much the clock was set back so far, in all; ``is_back``,
-    whether it was since the last point: what waits may have been planned anew.
+    that is sure.  ``stays`` are, of each match, when it was to be shown by when it was stored: one
+    that came back, and left before it was shown, has its former instants.  ``set_back`` is by how
+    much the clock was set back so far, in all; ``is_back``, whether it was since the last point:
+    what waits may have been planned anew.
     """
 
     def __init__(self, known: Known) -> None:
         self.known, self.set_back, self.is_back = known, 0, False
         self.people: set[str] = set()
         self.stored: dict[int, Row] = {}
+        self.stays: dict[int, dict[int, int]] = {}
         self.replanned: dict[str | int, int] = {}
         self.hurried: dict[int, tuple[int, int]] = {}
         self.shown_now: dict[int, list[tuple[int, int, bool]]] = {}
@@ -64,6 +67,8 @@ class Plans:
         yield from self._held(point, rows, lives)
         yield from self._shown(point, rows, lives)
         self.stored = {row["key"]: row for row in rows}
+        for row in rows:
+            self.stays.setdefault(row["key"], {})[row["stored_at"]] = row["shown_at"]
         self.choices = {key: life.entry["timeliness"] for key, life in lives.items()}
         self.last = point.now
         self.replanned.clear()
@@ -97,6 +102,8 @@ class Plans:
             was_held = known is not None and known["shown_at"] == HELD
             if same and known is not None and not was_held:  # what was planned stays so
                 planned = known["shown_at"]
+            elif row["retracted_at"] is not None and stored_at in self.stays.get(row["key"], {}):
+                planned = self.stays[row["key"]][stored_at]
             elif entry["timeliness"].startswith("after") and not row["listed"]:
                 planned = HELD
             else:
