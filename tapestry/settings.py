@@ -200,6 +200,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "sign-in"
+SESSION_ENGINE = "filters.people.sessions.store"
 SESSION_COOKIE_NAME = "tapestry_session"
 CSRF_COOKIE_NAME = "tapestry_csrf"
 CSRF_COOKIE_HTTPONLY = True  # htmx has the token from the page
