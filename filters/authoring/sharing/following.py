@@ -61,12 +61,15 @@ def reference_text(of: Filter) -> str:
 def follow(user: User, followed: Filter) -> Filter:
     """Return the filter by which a user follows another's; it is made if there is none.
 
-    Raises TapestryError if they have as many filters as they may have.
+    One that is paused goes on.  Raises TapestryError if they have as many filters as they may have.
     """
     text = reference_text(followed)
     name = lifecycle.free_name(user, followed.name)  # if it is made meanwhile, this is taken
     own = Filter.objects.filter(owner=user, text=text).order_by("pk").first()
     if own is not None:
+        if not own.active:
+            lifecycle.resume(own)
+            own.refresh_from_db()
         return own
     try:
         return lifecycle.install(user, text, name=name, title=followed.title)

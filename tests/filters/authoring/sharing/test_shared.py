@@ -81,6 +81,17 @@ def test_who_follows_finds_what_they_themselves_may_see(
     assert f"alice’s {name} finds: about plan or parc" in page_of(client, f"/in/{name}/")
 
 
+def test_who_follows_by_a_filter_that_is_paused_has_it_go_on(
+    alice: User, carol: User, as_user: SignIn
+) -> None:
+    share(alice, "about plan", "plans")
+    client = as_user(carol)
+    follow(client, "alice", "plans")
+    lifecycle.pause(Filter.objects.get(owner=carol))
+    follow(client, "alice", "plans")
+    assert Filter.objects.get(owner=carol).active
+
+
 def test_who_follows_twice_at_one_time_has_one_filter(
     alice: User, carol: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
