@@ -95,9 +95,14 @@ def place() -> None:
 
 
 def _rest() -> None:
-    """Have what waits for a mailbox that is paused be at its end, until the mailbox is not."""
+    """Have what waits for a mailbox that is paused be at its end, until the mailbox is not.
+
+    What is at its end of a filter that was deleted is forgotten.
+    """
     paused = waiting().filter(Q(source__active=False) | Q(source__may_act=False))
     paused.order_by().update(ended_at=wall_clock(), outcome=MailboxAct.PAUSED)
+    goes_on = Q(ended_at=None) | Q(source__isnull=False, outcome=MailboxAct.PAUSED)
+    MailboxAct.objects.filter(filter=None).exclude(goes_on).delete()
 
 
 def go_on(source: Source) -> None:

@@ -223,6 +223,23 @@ def test_a_filter_that_is_deleted_may_undo_what_it_did(
     assert MessageState.objects.exclude(starred_at=None).get().msgid == "here@x.org"
 
 
+def test_what_cannot_be_undone_for_a_filter_that_is_deleted_is_forgotten(
+    source: Source, alice: User, as_user: SignIn
+) -> None:
+    client = as_user(alice)
+    for name in ("placed", "paused"):
+        find(filter_of(alice, "flag", name), name)
+        MailboxAct.objects.filter(msgid=f"{name}@x.org").update(source=source, ended_at=1)
+        client.post(f"/filter/{name}/delete/", {"undo": "on"})
+    MailboxAct.objects.filter(msgid="placed@x.org").update(source=None)
+    client.post(f"/source/{source.pk}/pause/")
+    acting.due()
+    assert MailboxAct.objects.get().msgid == "paused@x.org", "it goes on as the mailbox does"
+    client.post(f"/source/{source.pk}/delete/")
+    acting.due()
+    assert not MailboxAct.objects.exists()
+
+
 def test_a_server_that_fails_holds_up_its_mailbox_alone(
     source: Source, alice: User, dovecot: Dovecot
 ) -> None:
