@@ -12,6 +12,7 @@ from filters.people.models import User
 from filters.site.work.queues.queue import PULL_DUE, run_soon
 from filters.sources.accounts.credentials import SECRETS, account_of, keep_secret, read_secret
 from filters.sources.accounts.trials import LIMIT, PATIENCE, Answer
+from filters.sources.both_ways.acting import locate_anew
 from filters.sources.both_ways.delivery_folders import delivery_parents
 from filters.sources.forms import FIELDS, SourceForm
 from filters.sources.models import Source
@@ -92,6 +93,7 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
             raise TapestryError("The source has been deleted in the meantime.")
         stored.refresh_from_db()
         stored.folders.update(mark="")  # of an account that may be another
+        locate_anew(stored)
     if not stored.folder_patterns:
         return {"url": reverse("source-folders", args=[stored.pk]), "stored": stored.pk}
     run_soon(PULL_DUE)

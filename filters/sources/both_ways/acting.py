@@ -112,6 +112,14 @@ def go_on(source: Source) -> None:
     )
 
 
+def locate_anew(source: Source) -> None:
+    """Have what waits for a mailbox be looked for by its Message-ID: it may be another mailbox."""
+    goes_on = Q(ended_at=None) | Q(outcome=MailboxAct.PAUSED)
+    for row in MailboxAct.objects.filter(goes_on, source=source).exclude(place={}):
+        changed = {"place": {**row.place, "uid": 0}, "revision": row.revision + 1}
+        MailboxAct.objects.filter(pk=row.pk, revision=row.revision).update(**changed)
+
+
 def _origins(owner: int, msgids: Iterable[str]) -> dict[str, tuple[Source, str]]:
     """Return the source of each message, and its folder, as far as its owner's filters may act."""
     sources = Source.objects.filter(owner=owner, kind=Source.Kind.IMAP, may_act=True)

@@ -18,8 +18,8 @@ from filters.sources.both_ways import acting
 from filters.sources.models import MailboxAct, Source
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
-from tests.support.people.own_mailbox import Killer, come, content, mailbox_of
-from tests.support.servers.dovecot import Dovecot
+from tests.support.people.own_mailbox import KilledError, Killer, come, content, mailbox_of
+from tests.support.servers.dovecot import PASSWORD, Dovecot
 
 pytestmark = pytest.mark.live
 
@@ -258,6 +258,28 @@ def test_a_server_that_fails_holds_up_its_mailbox_alone(
     serve()
     assert content(dovecot)["late"] == ("INBOX", {"\\Flagged"})
     assert Source.objects.get().acts_error == ""
+
+
+def test_a_place_in_one_mailbox_is_none_in_another_of_the_same_source(
+    source: Source, alice: User, dovecot: Dovecot, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    come(dovecot, source, "wanted", "stranger")
+    find(filter_of(alice, "flag"), "wanted")
+    with monkeypatch.context() as killed, pytest.raises(KilledError):
+        Killer(killed, (acting, "_save")).left = 2
+        serve()
+    row = MailboxAct.objects.get()
+    row.place["uid"] += 1  # as it may be in a mailbox of the same UIDVALIDITY
+    row.save()
+    client, key = as_user(alice), source.pk
+    written = {"kind": "imap", "host": "localhost", "port": source.port, "security": "none"}
+    written |= {"user": source.user, "method": "password", "secret": PASSWORD, "every": 60}
+    client.post(f"/source/{key}/edit/", {**written, "audience": source.audience})
+    serve()
+    client.post(f"/source/{key}/acts/", {"may_act": "on"})
+    serve()
+    now = content(dovecot)
+    assert (now["wanted"], now["stranger"]) == (("INBOX", {"\\Flagged"}), ("INBOX", set()))
 
 
 def test_a_mailbox_allows_it_and_a_filter_says_what(
