@@ -341,13 +341,15 @@ class Reminder(models.Model):
     """A message that comes back unless somebody answers it: once, or ``every`` so many days.
 
     ``until`` is the instant until which it is snoozed for that, or was, ``next_at`` that at which
-    it comes back next, ``made_at`` that at which it was asked for (filters.authoring.reminders).
+    it comes back next, at the local time of ``first``, and ``made_at`` that at which it was asked
+    for (filters.authoring.reminders).
     """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="reminders")
     msgid = models.TextField()
     audience = models.CharField(max_length=200)
     every = models.PositiveSmallIntegerField()
+    first = models.BigIntegerField()
     until = models.BigIntegerField()
     next_at = models.BigIntegerField()
     made_at = models.BigIntegerField()

@@ -57,8 +57,8 @@ def remind(user: User, message: CopyKey, until: int, every: int = 0) -> None:
     person has as many filters as are allowed.
     """
     ready_made.add(user, ready_made.REMINDERS)
-    made: dict[str, Any] = {"audience": message.audience, "every": every, "until": until}
-    made |= {"next_at": _after(until, every, user), "made_at": wall_clock()}
+    made: dict[str, Any] = {"audience": message.audience, "every": every, "first": until}
+    made |= {"until": until, "next_at": _after(until, until, every, user), "made_at": wall_clock()}
     Reminder.objects.update_or_create(owner=user, msgid=message.msgid, defaults=made)
     _tag(user, message, SETTLED, take_back=True)
     _tag(user, message, REMIND)
@@ -192,17 +192,22 @@ def _bring_back(key: int) -> bool:
         row.until = row.next_at
         _snooze(row.owner, _copy(row), row.until)
         event("reminded", reminder=key)
-    while row.next_at <= wall_clock():
-        row.next_at = _after(row.next_at, row.every, row.owner)
+    row.next_at = _after(wall_clock(), row.first, row.every, row.owner)
     row.save(update_fields=["until", "next_at"])
     return not is_snoozed
 
 
-def _after(instant: int, days: int, owner: User) -> int:
-    """Return the instant of the same local time so many days later."""
+def _after(instant: int, first: int, every: int, owner: User) -> int:
+    """Return when it comes back next after an instant, so many days after the first, or twice, ….
+
+    At the local time of the first, though one between had none such, as clocks were put forward.
+    """
     zone: ZoneInfo = owner.zone
-    local = to_datetime(instant).astimezone(zone).replace(tzinfo=None)
-    return local_instant(local + timedelta(days=days), zone)
+    local, following = to_datetime(first).astimezone(zone).replace(tzinfo=None), first
+    while every and following <= instant:
+        local += timedelta(days=every)
+        following = local_instant(local, zone)
+    return following
 
 
 def _snooze(user: User, message: CopyKey, until: int) -> None:

@@ -104,6 +104,7 @@ class Migration(migrations.Migration):
                 ('msgid', models.TextField()),
                 ('audience', models.CharField(max_length=200)),
                 ('every', models.PositiveSmallIntegerField()),
+                ('first', models.BigIntegerField()),
                 ('until', models.BigIntegerField()),
                 ('next_at', models.BigIntegerField()),
                 ('made_at', models.BigIntegerField()),

@@ -18,7 +18,7 @@ from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
 from filters.reading.models import OutboxAnnotation
 from filters.runs.store.filter_store import DjangoClock
-from tapestry.core.clock import DAY, to_instant, wall_clock
+from tapestry.core.clock import DAY, to_datetime, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
@@ -111,6 +111,20 @@ def test_a_repeated_reminder_comes_back_until_its_end(
         assert ask(person, tables, end) == 302
     assert reminders.bring_back() == 0 and not in_inbox(alice)
     assert not Reminder.objects.exists()
+
+
+def test_a_time_that_clocks_skip_on_one_day_is_that_of_the_days_after(
+    person: Client, tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.update(time_zone="Europe/Berlin")
+    assert ask(person, tables, "chosen", "2030-03-30T02:30", every="1") == 302
+    came = []
+    for _ in range(3):
+        [row] = Reminder.objects.all()
+        came.append(to_datetime(row.next_at).astimezone(BERLIN).strftime("%d %H:%M"))
+        SetClock(row.next_at, monkeypatch)
+        reminders.bring_back()
+    assert came == ["31 03:30", "01 02:30", "02 02:30"]
 
 
 def test_what_is_answered_early_leaves_the_snoozed(
@@ -221,7 +235,7 @@ def test_a_reminder_that_raises_an_error_holds_up_no_other(
 ) -> None:
     assert ask(person, tables, "tomorrow", every="1") == 302
     given = {"owner": alice, "audience": "user:alice", "every": 1}
-    given |= {"until": 1, "next_at": 1, "made_at": 1}
+    given |= {"first": 1, "until": 1, "next_at": 1, "made_at": 1}
     broken = Reminder.objects.create(msgid="other@example.org", **given)
     Match.objects.update_or_create(
         filter=alice.filters.get(), msgid=broken.msgid, audience="user:alice",

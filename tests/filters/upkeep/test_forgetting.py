@@ -109,7 +109,7 @@ def test_no_row_names_a_message_that_is_forgotten(
         steps.act(alice, ACTIONS[action], [secret])
     of = {"msgid": secret.msgid, "owner": alice}
     source = {"source": Source.objects.get(), "folder": "INBOX"}
-    times = dict.fromkeys(("until", "next_at", "made_at"), 1)
+    times = dict.fromkeys(("first", "until", "next_at", "made_at"), 1)
     Reminder.objects.create(**of, **times, audience="user:alice", every=1)
     MailboxAct.objects.create(**of, **source, acts="flag", filter=found.get().filter)
     MailboxAct.objects.create(**of, **source, acts="flag", wish="undo")

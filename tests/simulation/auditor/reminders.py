@@ -29,11 +29,12 @@ FILTER, SAID = "reminders", "tagged remind by me"
 class Reminder:
     """Until when a message is snoozed for it, when it is due next, and after how many days again.
 
-    ``made``: when it was asked for.
+    ``first``: when it was due first; ``made``: when it was asked for.
     """
 
     until: Any
     due: int
+    first: int
     every: int
     made: int
     zone: str
@@ -43,9 +44,13 @@ class Reminder:
         passed = []
         while self.due <= now:
             passed.append(self.due)
-            local = (EPOCH + timedelta(microseconds=self.due)).astimezone(ZoneInfo(self.zone))
-            again = local.replace(tzinfo=None) + timedelta(days=self.every)
-            self.due = instant_of(again.isoformat(), self.zone) if self.every else 1 << 62
+            local = (EPOCH + timedelta(microseconds=self.first)).astimezone(ZoneInfo(self.zone))
+            wall, days = local.replace(tzinfo=None), 0
+            while self.every and self.due <= passed[-1]:
+                days += self.every
+                again = wall + timedelta(days=days)
+                self.due = instant_of(again.isoformat(), self.zone)
+            self.due = self.due if self.every else 1 << 62
         return passed
 
 
@@ -101,7 +106,7 @@ class Reminders:
             self._doubt([about])
         elif entry["until"] not in ENDS:
             until, every = until_of(entry), int(entry["every"] or 0)
-            reminder = Reminder(until, until, every, entry["now"], entry["zone"])
+            reminder = Reminder(until, until, until, every, entry["now"], entry["zone"])
             if every:
                 reminder.pass_by(until)
             self.waiting[about] = reminder

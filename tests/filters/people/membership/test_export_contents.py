@@ -108,8 +108,8 @@ def test_stars_snoozes_what_is_done_and_muted_threads(
         )
         Mute.objects.create(owner=owner, root=f"root-{owner}@x")
         Reminder.objects.create(
-            owner=owner, msgid=f"{owner}@x", audience="public", every=3, until=0, next_at=0,
-            made_at=0,
+            owner=owner, msgid=f"{owner}@x", audience="public", every=3,
+            first=0, until=0, next_at=0, made_at=0,
         )  # fmt: skip
     lines = exported(alice, tmp_path).read("triage.jsonl").splitlines()
     state, reminder, mute = map(json.loads, lines)
