@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 
 from filters.authoring.compilation.ahead import Ahead, Change
 from filters.authoring.compilation.dependents import filters_of, recompile_all_of
-from filters.authoring.models import Filter
+from filters.authoring.models import Filter, Reminder
 from filters.inbox.lists.cards import CopyKey, ensure_cards
 from filters.inbox.models import Match, MessageState
 from filters.people import people
@@ -142,8 +142,9 @@ def _change_audiences(users: QuerySet[User], lost: Collection[str] = ()) -> None
     seen = {person: set(people.audiences(person)).difference(lost) for person in users}
     moved: set[Pair] = set()
     for person, audiences in seen.items():
-        states = MessageState.objects.filter(owner=person).exclude(audience__in=audiences)
-        moved |= move_states(states, lost)
+        for states in (Reminder.objects.all(), MessageState.objects.all()):
+            unseen = states.filter(owner=person).exclude(audience__in=audiences)
+            moved |= move_states(unseen, lost)
     if moved:
         ensure_cards(services.tables(), [CopyKey(*copy) for copy in sorted(moved)])
     for person, audiences in seen.items():

@@ -180,10 +180,12 @@ def _forget_states(audience: str, cards: QuerySet[Card] | None) -> None:
     It stays, as done with another copy, where they see one.
     """
     states = MessageState.objects.filter(audience=audience)
+    reminded = Reminder.objects.filter(audience=audience)
     if cards is not None:
         states = states.filter(msgid__in=cards.values("msgid"))
+        reminded = reminded.filter(msgid__in=cards.values("msgid"))
     _forget_steps(audience, None if cards is None else {*cards.values_list("msgid", flat=True)})
-    if moved := move_states(states):
+    if moved := move_states(reminded) | move_states(states):
         ensure_cards(services.tables(), [CopyKey(*copy) for copy in sorted(moved)])
     states.delete()  # those that moved are of the audience no more
     _forget_named(audience, cards)

@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from filters.authoring.models import Filter, Reminder
-from filters.inbox.models import Match, MessageState, keep_former_matches
+from filters.authoring.models import Filter
+from filters.inbox.models import Match, keep_former_matches
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store import acts, mailbox_outbox
@@ -55,25 +55,24 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     return deleted
 
 
-def move_states(states: QuerySet[MessageState], lost: Collection[str] = ()) -> set[Pair]:
+def move_states(states: QuerySet[Any], lost: Collection[str] = ()) -> set[Pair]:
     """Have those states whose copy is not visible name the narrowest that is, if there is one.
 
-    So do their reminders.  Return these copies, each by its msgid and its audience.  ``lost`` is as
-    in ``drop_invisible``, which is to be called after this: whoever acts on messages locks their
-    states first too.
+    So do reminders: each names the copy that its person saw then.  Return these copies, each by its
+    msgid and its audience.  ``lost`` is as in ``drop_invisible``, which is to be called after this:
+    whoever acts on messages locks their states first too.
     """
+    stored = states.model._default_manager.all()
     moved: dict[str, list[int]] = defaultdict(list)
     found: set[Pair] = set()
-    for batch in _with_copies(MessageState.objects.all(), states, "owner", lost):
+    for batch in _with_copies(stored, states, "owner", lost):
         for row, left in batch:
             if left and row.audience not in left:
                 moved[left[0]].append(row.pk)
                 found.add((row.msgid, left[0]))
     for audience, keys in sorted(moved.items()):
-        for same in in_batches(MessageState.objects.all(), keys):
+        for same in in_batches(stored, keys):
             same.update(audience=audience)
-            own = same.filter(owner=OuterRef("owner"), msgid=OuterRef("msgid"))
-            Reminder.objects.filter(Exists(own)).update(audience=audience)
     return found
 
 

@@ -18,6 +18,7 @@ from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
 from filters.reading.models import OutboxAnnotation
 from filters.runs.store.filter_store import DjangoClock
+from filters.upkeep.forgetting import forget
 from tapestry.core.clock import DAY, to_datetime, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
@@ -224,6 +225,23 @@ def test_what_was_snoozed_otherwise_stays_so(
     else:
         assert ask(person, tables, end) == 302
     assert MessageState.objects.get().snoozed_until == chosen and not Reminder.objects.exists()
+
+
+@pytest.mark.parametrize("loss", ["left", "forgotten"])
+def test_a_reminder_of_one_copy_follows_another_that_was_starred(
+    loss: str, tables: Tables, alice: User, as_user: SignIn
+) -> None:
+    copy = {"sender": "al@example.com", "subject": "plan"}
+    for audience in ("group:parc", "user:alice"):
+        append_messages(tables, DjangoClock(), [Message(PLAN, audience=audience, **copy)])
+    client = as_user(alice)
+    ask(client, tables, "tomorrow", **{"in": "group:parc", "every": "1"})
+    client.post("/triage/do/star/", {"id:user:alice": PLAN})
+    if loss == "left":
+        alice.groups.clear()
+    else:
+        forget("group:parc")
+    assert Reminder.objects.get().audience == "user:alice"
 
 
 def test_a_reminder_that_raises_an_error_holds_up_no_other(
