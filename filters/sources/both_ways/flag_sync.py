@@ -24,6 +24,7 @@ from filters.inbox.models import Card, FormerMatch, Match, MessageState
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target, act
 from filters.site.work.parts import services
+from filters.sources.both_ways.shared_ids import Place, keys_of
 from filters.sources.both_ways.tag_sync import merge_tags
 from filters.sources.models import Source, SyncedFlags
 from tapestry.core.clock import wall_clock
@@ -50,7 +51,7 @@ def synchronise(source: Source, folders: MailFolders) -> None:
     """Take over what has changed, of the newest messages of each folder, on either side."""
     state: dict[str, list[int]] = dict(source.flags_state)
     now, found = wall_clock(), dict(_read(source, folders, state))
-    _learn(source, found, state)
+    _learn(source, found, keys_of(source, folders, found), state)
     since = min((state.get(folder, _NEVER)[2] for folder in found), default=now)
     for folder, flags in found.items():
         rows = list(SyncedFlags.objects.filter(source=source, folder=folder))
@@ -72,14 +73,18 @@ def _read(
             yield folder, flags
 
 
-def _learn(source: Source, found: Mapping[str, FolderFlags], state: dict[str, list[int]]) -> None:
-    """Store which of the new messages of folders are here, by their Message-IDs.
+def _learn(
+    source: Source,
+    found: Mapping[str, FolderFlags],
+    keys: Mapping[Place, str],
+    state: dict[str, list[int]],
+) -> None:
+    """Store which of the new messages of folders are here, by their keys.
 
     One that has left another folder, or has another UID now, keeps its base.
     """
-    names = {name for flags in found.values() for name in flags.names.values() if name}
-    columns = ("msgid", "source")
-    stored = lookup(services.tables(), MESSAGES, "msgid", names, [source.audience], columns)
+    columns, msgids = ("msgid", "source"), set(keys.values())
+    stored = lookup(services.tables(), MESSAGES, "msgid", msgids, [source.audience], columns)
     address = f"{source.address}/"
     here = {row["msgid"] for row in stored if (row["source"] or "").startswith(address)}
     bases: dict[str, Mapping[str, Any]] = {}
@@ -95,8 +100,7 @@ def _learn(source: Source, found: Mapping[str, FolderFlags], state: dict[str, li
             gone.delete()
         new = [
             SyncedFlags(source=source, folder=folder, uid=uid, msgid=name, **bases.get(name, {}))
-            for folder, flags in found.items()
-            for uid, name in sorted(flags.names.items())
+            for (folder, uid), name in keys.items()
             # What is not here yet is asked for again: it may be on its way.
             if name in here
         ]

@@ -19,12 +19,14 @@ from filters.reading.annotations.changes import said_by
 from filters.reading.annotations.outbox import KEPT, append_outbox, prune
 from filters.reading.models import OutboxAnnotation
 from filters.sources.both_ways import acting, flag_sync, tag_sync
-from filters.sources.models import Source
+from filters.sources.models import Source, SyncedFlags
+from filters.sources.pull import pulling
 from tapestry.core.annotations import standing
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.deliver.imap.flag_changes import Flags, merged
+from tapestry.identity.content import is_copy
 from tapestry.tables.delta.log import Tables
-from tests.support.people.own_mailbox import Killer, come, content, mailbox_of
+from tests.support.people.own_mailbox import Killer, come, content, mail, mailbox_of
 from tests.support.servers.dovecot import Dovecot
 
 pytestmark = pytest.mark.live
@@ -224,6 +226,29 @@ def test_keywords_of_programs_and_tags_that_are_none_do_not_travel(
     assert content(dovecot)["mixed"][1] == theirs | {"early"}
     said = standing(said_by(alice, "mixed@x.org"))
     assert {row.audience for row in said} == {"user:alice"}
+
+
+@pytest.mark.parametrize("name", ["late-pull", "pulled"])
+def test_flags_do_not_travel_to_other_words_under_a_message_id(
+    alice: User, dovecot: Dovecot, tables: Tables, name: str
+) -> None:
+    source = mailbox_of(alice, dovecot, syncs_flags=True)
+    come(dovecot, source, name)
+    find(alice, tables, name)
+    change_here(alice, name, Flags(seen=True, keywords=frozenset({"todo"})))
+    synchronise()
+    raw, old = mail(name), f"Subject: {name}".encode()
+    copy = raw.replace(old, f"Subject: [copy] {name}".encode())
+    dovecot.put("INBOX", raw.replace(old, f"Subject: forged {name}".encode()), copy)
+    if name == "pulled":
+        pulling.pull(source)
+    synchronise()
+    assert there(dovecot, f"forged {name}") == Flags()
+    assert there(dovecot, f"[copy] {name}") == there(dovecot, name) != Flags()
+    pulling.pull(source)
+    synchronise()
+    keys = SyncedFlags.objects.filter(msgid__startswith=f"{name}@").values_list("msgid", flat=True)
+    assert sorted(map(is_copy, keys)) == [False, False, True], "it has flags of its own"
 
 
 def test_what_nobody_allowed_or_found_stays_and_a_snoozed_message_is_unread(
