@@ -94,6 +94,12 @@ def sign_out(user: User, *, but: str | None = None, key: int | None = None) -> i
     return ended
 
 
+def end_restored() -> None:
+    """End all sessions of a backup that was restored: those ended since would be alive again."""
+    Session.objects.all().delete()
+    forget_ended()
+
+
 def forget_ended() -> None:
     """Delete sessions that have expired, and the records of those that are gone."""
     Session.objects.filter(expire_date__lt=timezone.now()).delete()

@@ -34,6 +34,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def backed_up_once(site: Path) -> Path:
     path = site.with_name("backup")
+    with sqlite3.connect(site / "db.sqlite3") as database:
+        database.execute("INSERT INTO django_session VALUES ('of-before', '', '2099-01-01')")
     ended(run(site, "backup", path))
     return path
 
@@ -77,7 +79,9 @@ def test_what_was_backed_up_is_restored_and_nothing_else(backup: Path, tmp_path:
     assert (backup / LATER).exists() and not (copy / LATER).exists()
     with sqlite3.connect(copy / "db.sqlite3") as database:
         (last,) = database.execute("SELECT last FROM runs_releasecounter").fetchone()
+        sessions = database.execute("SELECT count(*) FROM django_session").fetchone()
     assert last > wall_clock() - HOUR, "no position is given twice"
+    assert sessions == (0,), "one may have been ended since"
     assert "Something is stored" in refused(copy, "restore", backup)
 
 

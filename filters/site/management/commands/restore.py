@@ -31,6 +31,7 @@ class Command(TapestryCommand):
         from filters.compose.sending.outbox import hold_restored
         from filters.imap.folders import forget_uids
         from filters.jmap.records import forget_accounts
+        from filters.people.sessions.record import end_restored
         from filters.runs.store.release import begin_anew
         from filters.upkeep.backup import examine, restore
         from filters.upkeep.later import add_later, end_restore
@@ -51,6 +52,7 @@ class Command(TapestryCommand):
             hold_restored()
             forget_uids()
             forget_accounts()
+            end_restored()
             end_restore(services.data())
         self.stdout.write(f"Restored into {services.data()} what was stored on {backup.made}.")
         call_command("check_data", stdout=self.stdout)
