@@ -22,6 +22,7 @@ from filters.site.work.parts import services
 from filters.sources.accounts.credentials import account_of
 from filters.sources.both_ways.flag_sync import synchronise
 from filters.sources.models import MailboxAct, Source
+from tapestry.core.backoff import LONGEST as LONGEST_PAUSE
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -66,9 +67,12 @@ def due() -> list[int]:
     place()
     _rest()
     now = wall_clock()
+    # What waits for longer than anything does is due: the clock was set back.
+    is_due = Q(acts_due_at__lte=now) | Q(acts_due_at__gt=now + 2 * SECOND * LONGEST_PAUSE)
+    is_seen = Q(flags_due_at__gt=now, flags_due_at__lte=now + 2 * FLAGS_EVERY)
     acts = Q(may_act=True, pk__in=waiting().order_by().values("source"))
-    looks = Q(syncs_flags=True, flags_due_at__lte=now)
-    sources = Source.objects.filter(acts | looks, kind=Source.Kind.IMAP, acts_due_at__lte=now)
+    looks = Q(syncs_flags=True) & ~is_seen
+    sources = Source.objects.filter(is_due, acts | looks, kind=Source.Kind.IMAP)
     allowed = sources.filter(active=True, owner__is_active=True)
     of_owner: dict[int, list[int]] = defaultdict(list)
     for key, owner in allowed.order_by("acts_due_at", "pk").values_list("pk", "owner"):

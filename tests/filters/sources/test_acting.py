@@ -16,7 +16,7 @@ from filters.people.models import User
 from filters.runs.store import acts
 from filters.sources.both_ways import acting
 from filters.sources.models import MailboxAct, Source
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import DAY, MINUTE, wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.support.people.own_mailbox import KilledError, Killer, come, content, mailbox_of
 from tests.support.servers.dovecot import PASSWORD, Dovecot
@@ -258,6 +258,15 @@ def test_a_server_that_fails_holds_up_its_mailbox_alone(
     serve()
     assert content(dovecot)["late"] == ("INBOX", {"\\Flagged"})
     assert Source.objects.get().acts_error == ""
+
+
+def test_a_mailbox_is_served_though_the_clock_was_set_back(source: Source, alice: User) -> None:
+    then = wall_clock() + 3 * DAY
+    Source.objects.update(syncs_flags=True, acts_due_at=then, flags_due_at=then)
+    assert acting.due() == [source.pk]
+    for late in ({"acts_due_at": wall_clock() + MINUTE}, {"flags_due_at": wall_clock() + MINUTE}):
+        Source.objects.update(**{"acts_due_at": 0, "flags_due_at": 0} | late)
+        assert acting.due() == []
 
 
 def test_a_place_in_one_mailbox_is_none_in_another_of_the_same_source(
