@@ -37,6 +37,7 @@ from filters.runs.models import CompleteUpTo, SetAside
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.shared_window import begin_again
 from filters.runs.store.visibility_loss import drop_invisible, move_states
+from filters.site.work import set_aside
 from filters.site.work.parts import services
 from filters.sources.models import MailboxAct, Source, SyncedFlags
 from filters.sources.pull import sync_state
@@ -114,6 +115,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
     _forget_written(audience, before)
     look_again(people.readers(audience))
     if gone.is_any:
+        set_aside.forget_messages()
         live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
         _begin_again(audience, Filter.objects.filter(live))
         appraisals.count_again(people.readers(audience))

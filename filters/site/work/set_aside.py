@@ -70,6 +70,9 @@ MODELS: dict[str, type[Model]] = {
 The others have keys that their rooms choose.
 """
 
+NUMBERED = r"^[0-9]+/(annotation|reminder|outgoing|[0-9]+/bounce)$"
+"""The keys of what is set aside of messages and has a number: others have a Message-ID."""
+
 Key = int | str
 
 
@@ -165,6 +168,15 @@ def of(kind: str) -> Aside:
         if now < again <= furthest and by_version == version:
             waiting.add(key)
     return Aside(kind, numbers, frozenset(waiting))
+
+
+def forget_messages() -> None:
+    """Forget which messages something is set aside of: these may be forgotten, others are tried.
+
+    What people say of messages, and what is sent, has numbers as keys.
+    """
+    named = Row.objects.filter(kind=Row.Kind.MESSAGE).exclude(key__regex=NUMBERED)
+    named.delete()
 
 
 def each(kind: str, works: Mapping[str, Callable[[], object]]) -> None:
