@@ -9,7 +9,7 @@ an answer is there yet is none of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +19,7 @@ from django.http.request import RawPostDataException
 
 from filters.api.authentication import RECORDED
 from filters.api.models import AccessToken, TokenUse
+from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.core.log import event
 
@@ -37,6 +38,9 @@ LONGEST = 200
 NAMED = 3
 """Messages of a call that are named."""
 
+BETWEEN = " · "
+"""What stands between the things that a call is about."""
+
 _BRACES = str.maketrans("<>", "{}")
 
 
@@ -46,7 +50,7 @@ def record(token: AccessToken, request: HttpRequest, named: Mapping[str, Any]) -
         return
     route = request.resolver_match.route.removeprefix("api/v1/").translate(_BRACES)
     call = f"{request.method} {route}"
-    about = " · ".join(_about(request, named))[:LONGEST]
+    about = BETWEEN.join(_about(request, named))[:LONGEST]
     now = wall_clock()
     same = TokenUse.objects.filter(token=token, call=call, about=about)
     try:
@@ -57,6 +61,18 @@ def record(token: AccessToken, request: HttpRequest, named: Mapping[str, Any]) -
             same.update(last_at=now)
     except DatabaseError as error:
         event("token_use_not_recorded", error=type(error).__name__)  # the call was made
+
+
+def forget(keys: Collection[str]) -> None:
+    """Forget the calls that were about messages of some keys, or may have been: cut off."""
+    rows = TokenUse.objects.exclude(about="").values_list("pk", "about").iterator()
+    named = [
+        key
+        for key, about in rows
+        if len(about) == LONGEST or any(one in keys for one in about.split(BETWEEN))
+    ]
+    for uses in in_batches(TokenUse.objects.order_by(), named):
+        uses.delete()
 
 
 def _add(token: AccessToken, call: str, about: str, now: int) -> None:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from filters.api import usage
 from filters.api.models import KeptAnswer
 from filters.authoring.models import Filter, Reminder
 from filters.compose.models import OutgoingMessage
@@ -155,6 +156,7 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     cards.delete()
     if keys:
         _forget_evidence(audience, keys)
+        usage.forget(keys)
     return gone
 
 
