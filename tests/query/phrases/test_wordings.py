@@ -9,6 +9,14 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "posts with over 10 votes": "voted for by more than 10 people",
+    "more than 2 but fewer than 5 votes": (
+        "voted for by more than 2 people and not voted for by more than 4 people"
+    ),
+    "with many votes": "voted for by more than 5 people",
+    "3 likes or more": "voted for by more than two people",
+    "at least 3 downvotes": "voted against by more than two people",
+    "more than 3 votes against from bob": "voted against by more than 3 people and from bob",
     "less than 2 votes": "not voted for by more than one person",
     "at most 3 votes from joe": "not voted for by more than 3 people and from joe",
     "no fewer than 2 votes": "voted for by more than one person",

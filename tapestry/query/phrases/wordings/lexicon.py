@@ -52,12 +52,12 @@ LEXICON = {
     "COMPARING": "more than | over | fewer than | less than | under | at least | at most | UNUSUAL",
     "UNUSUAL": "up to | no more than | not more than | not over | no fewer than | no less than "
     "| not fewer than | not less than",
-    "COUNTED": "reply | replies | answer | answers | response | responses | vote | votes | "
-    "attachment "
-    "| attachments | file | files",
+    "COUNTED": "reply | replies | answer | answers | response | responses | attachment "
+    "| attachments | file | files | VOTES | DOWNVOTES",
     "DIDNT": "didn't | did not | hasn't | has not | doesn't | does not",
     "DEED": "NOT | ANSWERED | wrote | sent | posted | voted | tagged | liked | reviewed "
     "| took part | taken part | participated | commented",
+    "DOWNVOTES": "downvote | downvotes | dislike | dislikes | vote against | votes against",
     "DONE": "sent | addressed | written | received | posted",
     "END": "end | ends | ending",
     "FILES": "attachment | attachments | attached file | attached files | file attached "
@@ -131,6 +131,7 @@ LEXICON = {
     "| discussions",
     "UNANSWERED": "with no reply by me | with no reply",
     "VOTERS": "voters | votes",
+    "VOTES": "vote | votes | upvote | upvotes | likes",
     "UNVOTED": "(not voted for by more than 0 people and not voted against by more than 0 people) "
     "| not voted for by more than 0 people",
     "UPON": "in | on | to | of",
@@ -339,6 +340,9 @@ VOCABULARY = frozenset(
     "please",
     "tagged",
     "voted",
+    "upvoted",
+    "downvoted",
+    "disliked",
     "without",
     "before",
     "since",

@@ -88,15 +88,16 @@ def _at_least(found: re.Match[str]) -> str:
 
 
 def _votes(found: re.Match[str]) -> str:
-    """Return by how many people it was voted for; “more than 2 votes” is said of the score."""
+    """Return by how many people it was voted for, or against."""
     way, number = found["way"].lower(), number_of(found["number"])
-    more, less = (f"voted for by more than {many} people" for many in (number, number - 1))
+    which = "against" if found["against"] else "for"
+    more, least = (f"voted {which} by more than {many} people" for many in (number, number - 1))
     if way in ("more than", "over"):
-        return found[0]
+        return f"{more} "
     if way in ("at most", "up to", "no more than", "not more than", "not over"):
         return f"not {more} "
     never = "" if way in ("at least", "no fewer than", "no less than") else "not "
-    return f"{never}{less} " if number else found[0]
+    return f"{never}{least} " if number else found[0]
 
 
 def _unvoted(found: re.Match[str]) -> str:
@@ -216,8 +217,7 @@ RULES: tuple[Rule, ...] = (
     ),
     ("(downvoted | down-voted | disliked | voted down) by", "voted against by "),
     (
-        "WHICH? (HAVE | GET)? {way:COMPARING} {number:NUMBER} "
-        "(vote | votes | upvote | upvotes | likes)",
+        "WHICH? (HAVE | GET)? {way:COMPARING} {number:NUMBER} ({against:DOWNVOTES} | VOTES)",
         _votes,
     ),
     ("with patches", "with a patch "),

@@ -264,7 +264,6 @@ RULES = (
     ("patches {version:VERSION} (by | from)", lambda found: f"{_version(found)}from "),
     ("^ A? {version:VERSION} or (later | newer | higher | above | up) patches", _versions),
     ("^ patches {version:VERSION} (or | and) (later | newer | higher | above | up)", _versions),
-    ("(with | ^) (more than | over) {number:NUMBER} votes", "with a score above {number}"),
     (
         "(with)? (the | an)? average of (the | its)? (last | latest) (ten | 10) votes (is)? "
         "(above | over | more than) {number:NUMBER}",
