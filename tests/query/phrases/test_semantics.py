@@ -137,6 +137,8 @@ DATA = {
         ("without a body and from joe", "q"),
         ("voted for by ann", "q r"),
         ("voted against by joe", "s"),
+        ("without an annotation", "q3 r1"),
+        ("without an annotation by ann", "q1 q2 q3 r1"),
         # Who votes twice is one person, and scores twice.
         ("voted for by more than one person", "q r"),
         ("voted for by more than two people", ""),

@@ -14,6 +14,9 @@ from tapestry.query.search import read_search
 from tests.query.phrases.test_others import TERRY
 
 LOST = {
+    ("reviewed by nobody", 'reviewed by "nobody"'): "nobody",
+    ("tagged todo by nobody but me", "not tagged todo"): "me",
+    ("tagged todo by no-one", 'tagged todo by "no-one"'): "no-one",
     ("everything except patches", "not mentioning patches"): "patches",
     ("new people writing to me", 'mentioning "people" and mentioning writing and to me'): "people",
     ("latest mails from joe", "from joe"): "latest",
@@ -81,6 +84,7 @@ SAID = {
     'from "Royal Mail"': 'from "Royal Mail"',
     'from joe or "from"': 'from joe or from "from"',
     "from nobody": 'from "nobody"',
+    'reviewed by "nobody"': 'reviewed by "nobody"',
     "replies to my posts": "replies to me",
     "mails that mention my name": "mentioning me",
     "no pictures, except from anna": "not with pictures or from anna",

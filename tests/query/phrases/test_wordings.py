@@ -9,6 +9,15 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "patches reviewed by nobody": "patch series with no review",
+    "tagged urgent by nobody": "not tagged urgent",
+    "from nobody": 'from "nobody"',
+    "with no reply by nobody": None,
+    "no annotations": "without an annotation",
+    "mails without annotations from bob": "without an annotation from bob",
+    "posts that nobody annotated": "without an annotation",
+    "in comp.databases but with no annotation": "in comp.databases and without an annotation",
+    "annotated by anyone": "not without an annotation",
     "posts with over 10 votes": "voted for by more than 10 people",
     "more than 2 but fewer than 5 votes": (
         "voted for by more than 2 people and not voted for by more than 4 people"

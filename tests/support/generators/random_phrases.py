@@ -76,6 +76,7 @@ one_phrase = st.one_of(
             "tagged {}",
             "tagged {} by {}",
             "annotated by {}",
+            "without an annotation by {}",
             "all my mail that was sent by {}",
             "unanswered posts regarding {}",
             "answered by {}",
@@ -134,6 +135,7 @@ one_phrase = st.one_of(
     st.builds("between {} and {}".format, dates, dates),
     st.sampled_from(
         (
+            "without an annotation",
             *("replies", "replied to", "unanswered", "with attachments", "starting a thread"),
             *("asked again after an answer", "from my contacts", "from no one in my address book"),
             *("from anyone I meet this week", "about an event that has been cancelled"),

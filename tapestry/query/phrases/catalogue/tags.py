@@ -24,6 +24,11 @@ def _without_a_tag(phrase: Phrase, context: Context) -> n.Condition:
     return n.Not(annotated(is_tag, *whose))
 
 
+def _without_an_annotation(phrase: Phrase, context: Context) -> n.Condition:
+    by_any = phrase.person == NO_PERSON
+    return n.Not(annotated(*(() if by_any else (annotator_is(phrase.person, context),))))
+
+
 KINDS = (
     PhraseKind(
         spelling="tagged {words:later}",
@@ -44,5 +49,12 @@ KINDS = (
         rank=63,
         meaning=_without_a_tag,
         extension=("person", "without a tag by {person}"),
+    ),
+    PhraseKind(
+        spelling="without an annotation",
+        description="that nobody voted on, tagged or noted",
+        rank=64,
+        meaning=_without_an_annotation,
+        extension=("person", "without an annotation by {person}"),
     ),
 )

@@ -183,6 +183,7 @@ _PATTERNS = {
     "PART": "(?:quarter|week|half)",
     "SHARE": SHARE,
     "SEASON": "(?:spring|summer|autumn|fall)",
+    "NONE": r"(?:nobody|no one|noone|no-one|none)(?! (?:but|except|other) )",
     "NTH": "(?:second|fourth|first|third|last|1st|2nd|3rd|4th)",
     "PERIOD": "(?:early|late|mid|q1|q2|q3|q4)",
     "KIND": rf"(?:patch(?:es)?|{NOUNS})",

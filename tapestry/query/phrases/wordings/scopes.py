@@ -31,6 +31,10 @@ _NOBODY = frozenset(
 )
 """Words that name nobody, unless they are in quotes."""
 
+_PARTIES = ("from", "to", "cc", "directly_to")
+_NO_DOER = _NOBODY.union(("nobody", "no-one", "noone"))
+"""Mail may be from a person with such a name; who did nothing with it is nobody."""
+
 _YEAR = re.compile(r"[12][0-9]{3}")
 _SENDERS = ("from", "replies_by", "earliest_replies_by", "among_the_latest_from")
 _PASSIVE = (
@@ -124,11 +128,13 @@ def _of_nobody(text: str, quoted: str, node: PhraseNode) -> Iterator[str]:
     """Yield a word of a text that was taken for somebody, or for a part of a name."""
     written = _WORD.findall(text.casefold())
     bare = [word.removesuffix("'s") for word in written]
-    names = [phrase.person.text for phrase in leaves(node) if phrase.person.kind == "name"]
-    for words in [_WORD.findall(name.casefold()) for name in names]:
+    named = [phrase for phrase in leaves(node) if phrase.person.kind == "name"]
+    for phrase in named:
+        words = _WORD.findall(phrase.person.text.casefold())
+        nobody = _NOBODY if phrase.kind in _PARTIES else _NO_DOER
         meant = _INNER.intersection(words[1:-1]).union(_WORD.findall(quoted))
         for word in set(words).intersection(written) - meant:
-            if word in _NOBODY or word.endswith("'s") or _YEAR.fullmatch(word):
+            if word in nobody or word.endswith("'s") or _YEAR.fullmatch(word):
                 yield word
         if set(words).issubset(bare) and " ".join(words) not in " ".join(bare):
             yield words[-1]

@@ -80,7 +80,7 @@ SENSES: dict[str, tuple[str, str]] = {
         _WHEN,
     ),
     "me": (
-        r"(?<=to )me|(?<=from )me|(?<=by )me|(?<=cc )me|myself"
+        r"(?<=to )me|(?<=from )me|(?<=by )me|(?<=cc )me|(?<=but )me|(?<=except )me|myself"
         r"|(?<=to )my(?= (?:questions?|posts?|messages?|e-?mails?|mails?|letters?|patch)\b)",
         "me|unanswered by others|i",
     ),

@@ -12,8 +12,9 @@ from tapestry.query.phrases.wordings.rules.clauses import any_of, number_of
 
 _ATTRIBUTES = """
     attachments attachment files? links? repl(y|ies) answers? responses? votes? tags? labels? any
-    more most fewer less least the latest subject body text patch patches reviews? invitations?
-    questions? exactly only just between score name over cc copy bcc media type nothing
+    more most fewer less least the latest subject body text patch patches reviews?
+    annotations? invitations? questions? exactly only just between score name over cc copy bcc
+    media type nothing
 """
 _HAD = re.compile(f"{'|'.join((*_ATTRIBUTES.split(), *NUMBERS))}", re.IGNORECASE)
 """What messages have, beside their words."""
@@ -286,7 +287,7 @@ RULES = (
         "tagged {words} and not tagged {word}",
     ),
     ("BUT {way:WAYS} by", "and voted {way} by "),
-    ("voted {way:WAYS} by NOBODY", "not voted {way} by more than 0 people "),
+    ("voted {way:WAYS} by NONE", "not voted {way} by more than 0 people "),
     ("{group:GROUP} newsgroups", "in {group}"),
     (
         "(in | on) (any | all) {group:WORD} (group | groups | newsgroups | hierarchy)",
