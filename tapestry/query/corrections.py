@@ -62,7 +62,7 @@ _PHRASE = 2
 
 _LONGEST_WORD = 60
 _WORD = re.compile(r"[^\s(),\"“”]+")
-_IDENTIFIER = re.compile(r"[^\W\d][\w-]*")
+_IDENTIFIER = re.compile(r"[^\W\d][\w-]*(?![\w:-])")
 _TWO_WORDS = re.compile(r"[^\W\d]+\s+[^\W\d]+")
 _PLAIN = re.compile(r"[^\W_][\w.@'’+-]*")
 

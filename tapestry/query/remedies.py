@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tapestry.core.errors import Span
+from tapestry.query.operators.reading import operator_near
 from tapestry.query.phrases.dates import MONTHS
 from tapestry.query.phrases.help.bare_words import MOST_WORDS, words_with_phrases
 from tapestry.query.phrases.help.calendar import lasting
@@ -72,6 +73,8 @@ def pairs_split(text: str, start: int) -> Iterator[Correction]:
     """Yield ``from:jones`` and ``from is jones``, as other programs write it, as two words."""
     for pair in _PAIR.finditer(text):
         if pair.start() <= start < pair.end():
+            if ":" in pair[0] and (meant := operator_near(f"{pair[1]}:{pair[2]}")):
+                yield Correction(*pair.span(1), meant.partition(":")[0])
             field, value = pair[1].lower(), quoted(pair[2])
             if field == "in" and "." not in value:
                 continue

@@ -33,6 +33,9 @@ def resolve(owner, name):
 TERRY = Context("terry", ("terry@x.org",), resolve)
 
 MISSPELT = {
+    "hass:attachment": "has:attachment",
+    "subj:lunch": "subject:lunch",
+    "lang:nl": "lang nl",
     "replies bye jones": "replies by jones",
     "from joe, voted fr by Jones": "from joe, voted for by Jones",
     "votedfor by me": "voted for by me",

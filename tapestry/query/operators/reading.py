@@ -38,7 +38,7 @@ from tapestry.query.operators.translation import (
 )
 from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.joining import joined, negated
-from tapestry.query.phrases.nodes import PhraseNode, Refused, Words
+from tapestry.query.phrases.nodes import NOWHERE, PhraseNode, Refused, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.slips import is_slip
@@ -89,7 +89,7 @@ _OF_SIEVE = re.compile(r"\s:[a-z]+\s", re.IGNORECASE)
 _COMPARED = re.compile(r"\b(?:received|sent|date)[<>]=?[0-9]{4}-[0-9]", re.IGNORECASE)
 _NOISE = re.compile(rf"{NOISE_WORD}(?:\s+{NOISE_WORD})*", re.IGNORECASE)
 _NAME = re.compile(r"([^\W\d]\w{2,}):(?!//)\S")
-_NEAR = 0.75
+_NEAR = 0.7
 _SHORTEST = 3
 _FIELD = re.compile(rf"\b(?:{'|'.join(_APART)}):\s+(?:field|line|header)\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\w+[<>]=?[0-9]+")
@@ -300,13 +300,24 @@ def _misspelt(term: Term) -> PhraseNode | None:
     return translate(meant, value, term.span) if meant and is_named else None
 
 
+def operator_near(pair: str) -> str | None:
+    """Return an operator that a name nearly is, with its value, None unless both are understood.
+
+    >>> operator_near("hass:attachment"), operator_near("lang:nl")
+    ('has:attachment', None)
+    """
+    name, _, value = pair.partition(":")
+    for known in difflib.get_close_matches(name.lower(), NAMES, cutoff=_NEAR):
+        if not isinstance(translate(known, value, NOWHERE), Refused):
+            return f"{known}:{value}"
+    return None
+
+
 def _refused(term: Term) -> Refused | None:
     """Return why a word is none: it is an operator misspelt, or a pattern of mutt."""
     name = _NAME.match(term.value)
     if name:
-        near = difflib.get_close_matches(name[1].lower(), NAMES, 1, _NEAR)
-        words = f"mentioning {quoted(term.value)}"
-        meant = near[0] + term.value[len(name[1]) :] if near else words
+        meant = operator_near(term.value) or f"mentioning {quoted(term.value)}"
         return Refused(f"“{name[1]}:” is not understood.", term.span, f"Did you mean “{meant}”?")
     if term.value[0] == "+":
         words = quoted(term.value[1:])

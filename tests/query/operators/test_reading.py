@@ -124,6 +124,12 @@ def test_what_has_no_meaning_here_is_refused_in_words(text, said):
     assert caught.value.hint
 
 
+def test_an_operator_that_does_not_know_the_value_is_not_offered():
+    with pytest.raises(TapestryError) as caught:
+        read("from:mary lang:nl", TERRY)
+    assert caught.value.hint == 'Did you mean “mentioning "lang:nl"”?'
+
+
 def test_an_operator_with_a_slip_is_read_and_another_one_is_told():
     query = read("from:mary subejct:lunch has:attachement", TERRY)
     assert query.phrase == "from mary and about lunch and with attachments"
