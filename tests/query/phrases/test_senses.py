@@ -14,6 +14,7 @@ from tapestry.query.search import read_search
 from tests.query.phrases.test_others import TERRY
 
 LOST = {
+    ("threads where bob replied late", "replies to late and from bob"): "late",
     ("reviewed by nobody", 'reviewed by "nobody"'): "nobody",
     ("tagged todo by nobody but me", "not tagged todo"): "me",
     ("tagged todo by no-one", 'tagged todo by "no-one"'): "no-one",

@@ -9,6 +9,26 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "threads where bob replied late": None,
+    "stuff on comp.databases older than a month": "in comp.databases and one month old",
+    "questions on comp.lang.c that nobody answered": (
+        "asking a question in comp.lang.c with no reply"
+    ),
+    "waiting for reply more than a week": "one week old with no reply",
+    "waiting for a reply from anna for two weeks": (
+        "from me to anna two weeks old with no reply by anna"
+    ),
+    "new people writing to me": "from new senders and to me",
+    "omar never replied to me": "from me to omar with no reply by omar",
+    "omar hasn't answered me in a week": "from me to omar one week old with no reply by omar",
+    "mails omar never replied to": "with no reply by omar",
+    "anna's photos": "from anna with pictures",
+    "bob's pdfs about tax": "from bob with pdf files about tax",
+    "anna's attachments": "from anna with attachments",
+    "everyone except bob": "not from bob",
+    "everybody but bob or carol": "not from bob or carol",
+    "lists other than dev": "on any list not on list dev",
+    "newsgroups other than comp.databases": "in any newsgroup not in comp.databases",
     "patches reviewed by nobody": "patch series with no review",
     "tagged urgent by nobody": "not tagged urgent",
     "from nobody": 'from "nobody"',

@@ -129,7 +129,7 @@ LEXICON = {
     "GOVERNS": "from | to | by | cc | about | mentioning | tagged",
     "THREAD": "thread | threads | conversation | conversations | topic | topics | discussion "
     "| discussions",
-    "UNANSWERED": "with no reply by me | with no reply",
+    "UNANSWERED": "with no reply by me | with no reply by NAME | with no reply | unanswered",
     "VOTERS": "voters | votes",
     "VOTES": "vote | votes | upvote | upvotes | likes",
     "UNVOTED": "(not voted for by more than 0 people and not voted against by more than 0 people) "
@@ -138,8 +138,8 @@ LEXICON = {
     "WAIT": "wait | waits | waiting | awaiting | still waiting | still awaiting",
     "WHICH": "that | which | who | whom | where | in which | to which | when | if | what",
     "WAY": "more | fewer | less",
-    "WITHIN": "in | within | after | for | since | for more than | for over | after more than "
-    "| for at least | in the last | in the past | in over | for the last",
+    "WITHIN": "in | within | after | for | since | more than | over | for more than | for over "
+    "| after more than | for at least | in the last | in the past | in over | for the last",
     "WITHOUT": "without | with no | without any | without a | without an | with an empty "
     "| with empty | have no | has no | having no",
     "WRITE": "sent | send | wrote | write | written | posted | mailed | emailed | e-mailed",
@@ -159,6 +159,7 @@ _NO_NAMES = r"""
     weren't unanswered mentioning unless except excluding both either neither nor old new unread
     starred directly personally pictures photos images videos documents
     pdfs slides spreadsheets presentations name address email domain
+    late early soon often fast quickly slowly lately immediately twice again
     iphone ipad mobile phone company organi[sz]ation employer future past way same other last first
 """
 _NO_NAME = "|".join(_NO_NAMES.split())

@@ -32,7 +32,10 @@ _NOBODY = frozenset(
 """Words that name nobody, unless they are in quotes."""
 
 _PARTIES = ("from", "to", "cc", "directly_to")
-_NO_DOER = _NOBODY.union(("nobody", "no-one", "noone"))
+_NO_DOER = _NOBODY.union(
+    ("nobody", "no-one", "noone"),
+    ("late", "early", "soon", "often", "fast", "quickly", "slowly", "lately", "immediately"),
+)
 """Mail may be from a person with such a name; who did nothing with it is nobody."""
 
 _YEAR = re.compile(r"[12][0-9]{3}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.wordings.lexicon import left_out
 from tapestry.query.phrases.wordings.rules.clauses import any_of
 
 _UNANSWERED = "with no reply "
@@ -62,6 +63,12 @@ def _one_alone(found: re.Match[str]) -> str:
     """Return what nobody else replied to: of another person no phrase says it."""
     who = found["who"] or found["whom"]
     return "unanswered by others " if who == "me" else f"replied to by {who} only "
+
+
+def _kind_of(found: re.Match[str]) -> str:
+    """Return what has files of a kind from their owner: “anna's photos”."""
+    files = left_out(found["kind"]) if found["kind"] else "with attachments"
+    return f"from {found['owner'][:-2]} {files} {found['next'] or ''} "
 
 
 RULES = (
@@ -135,6 +142,7 @@ RULES = (
     ("^ {owner:OWNER} THREAD", lambda found: f"from {found['owner'][:-2]} starting a thread "),
     ("^ {owner:OWNER} patches", lambda found: f"patch series from {found['owner'][:-2]} "),
     ("^ {owner:OWNER} QUESTION", lambda found: f"from {found['owner'][:-2]} asking a question "),
+    ("^ {owner:OWNER} ({kind:KIND} | FILES) ($ | {next:FOLLOW})", _kind_of),
     ("^ {owner:OWNER} MAIL", lambda found: f"from {found['owner'][:-2]} "),
     ("^ who (has)? ALSO? ANSWER A? (me | us | MAIL)", "replies to me "),
     (
@@ -153,6 +161,11 @@ RULES = (
     (
         "^ who NOT ANSWER (my | our | the | about) {words:TOPIC} $",
         "from me about {words} with no reply",
+    ),
+    (
+        "^ (MAIL WHICH?)? {who:NAME} NOT ANSWER (to)? (me | my MAIL | my QUESTION) "
+        "(WITHIN {age:AGE})? $",
+        _reminder_of,
     ),
     ("^ who NOT ANSWER (ME | (to)? (my | our) MAIL)?", f"from me {_UNANSWERED}"),
     (

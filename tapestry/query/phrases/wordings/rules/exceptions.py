@@ -47,7 +47,8 @@ def _at_host(found: re.Match[str]) -> str:
 RULES = (
     ("(apart from | with the exception of | save for)", "except "),
     (
-        "^ (all | any | every) LIST (except | but) (the)? {word:PLAIN} (list)? $",
+        f"^ ((all | any | every) LIST | the? (lists | mailing lists)) {_BUT_OF_ALL} (the)? "
+        "{word:PLAIN} (list)? $",
         "on any list not on the {word} list",
     ),
     (
@@ -84,7 +85,7 @@ RULES = (
         lambda found: f"not from {any_of(found['who'])} {found['after'] or ''} ",
     ),
     (
-        f"^ {_ANY} {_BUT_OF_ALL} {{who:SENDERS}} (who | that) WRITE",
+        f"^ {_ANY} {_BUT_OF_ALL} {{who:SENDERS}} ($ | (who | that) WRITE)",
         lambda found: f"not from {any_of(found['who'])} ",
     ),
     ("not BY {who:NAME} and {other:NAME} $", "not from {who} or {other}"),
@@ -97,7 +98,8 @@ RULES = (
         "on any list not on the {word} list",
     ),
     (
-        f"(in | from)? (any | all | every) (the)? (group | newsgroup | groups | newsgroups) "
+        f"(^ the? newsgroups | (in | from)? (any | all | every) (the)? "
+        f"(group | newsgroup | groups | newsgroups)) "
         f"{_BUT_OF_ALL} (for | in)? {{word:GROUP}} $",
         "in any newsgroup not in {word}",
     ),

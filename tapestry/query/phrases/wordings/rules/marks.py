@@ -295,7 +295,7 @@ RULES = (
     ),
     ("crossposted to {first:GROUP} and {second:GROUP}", "in {first} and in {second}"),
     ("crossposted to {first:GROUP}", "in {first}"),
-    ("to {group:HIERARCHY}", "in {group}"),
+    ("(to | on) {group:HIERARCHY}", "in {group}"),
     ("BUT? WHICH? NOT marked as? {words:WORD}", "and not tagged {words}"),
     ("WHICH? BE? marked as? {words:WORD}", "tagged {words}"),
     (

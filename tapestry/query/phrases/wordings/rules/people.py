@@ -79,7 +79,8 @@ RULES = (
         "from new senders ",
     ),
     (
-        "^ (new | first-time | first time) (contributors | posters | senders | people)",
+        "^ (new | first-time | first time) (contributors | posters | senders | people) "
+        "WHICH? (WRITE | writes | writing | mailing | emailing)?",
         "from new senders ",
     ),
     (
