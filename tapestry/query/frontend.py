@@ -21,7 +21,7 @@ from tapestry.query.phrases.help.bare_words import (
     words_with_phrases,
 )
 from tapestry.query.phrases.help.calendar import check_no_span, lasting, with_span_last
-from tapestry.query.phrases.help.nearest import OTHERWISE, hint_for
+from tapestry.query.phrases.help.nearest import hint_for
 from tapestry.query.phrases.help.sentences import phrases_of_all
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.refusals import check_can_be_said
@@ -52,7 +52,7 @@ def read(text: str, context: Context) -> n.CheckedQuery:
         try:
             return _read_in_full(text, context) or _checked(text, context)
         except MisreadError as error:
-            error.hint = hint_for(text, error.hint)
+            error.hint = hint_for(text, error)
             raise
         except RecursionError:
             # The limit on nesting prevents it, unless the caller is very deep already.
@@ -135,9 +135,7 @@ def _check_all_said(text: str, phrase: str) -> None:
         named = NAMED_MAIL.search(text)
         if named and named[3].casefold() == word.casefold():
             phrase = NAMED_MAIL.sub(r'\1 "\2"', text)
-        error = UnsaidError(message, span, OTHERWISE)
-        error.reading = phrase
-        raise error
+        raise UnsaidError(message, span, reading=phrase)
 
 
 _JOINED = re.compile(r"\s(?:and|or|but)\s", re.IGNORECASE)

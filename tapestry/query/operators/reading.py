@@ -279,7 +279,8 @@ def _check_words(terms: Sequence[Term]) -> None:
     for term in terms:
         if term.value.lower() in FIRST_WORDS:
             hint = f'If it is a word to look for, put it in double quotes: “"{term.value}"”.'
-            raise MisreadError(f"“{term.value[:40]}” is not understood here.", term.span, hint)
+            message = f"“{term.value[:40]}” is not understood here."
+            raise MisreadError(message, term.span, hint, is_general=True)
 
 
 def _looked_for(terms: Sequence[Term]) -> Iterator[PhraseNode]:

@@ -55,6 +55,9 @@ _SHOWN = {
 _MOST_WORDS, _SHORTEST = 12, 3
 _ASKING = re.compile(r"(?<=\w)[?!]+\Z")
 _MAY_HAVE_WILDCARDS = re.compile(r"\b(?:like|touching)\b|[*/\"”]", re.IGNORECASE)
+_FEW = 7
+"""Words of a hint, at most, that help where a word is not understood."""
+
 _CLOSE = 0.75
 """Likeness of a word to one that begins a phrase, where any word may be searched for."""
 
@@ -188,8 +191,9 @@ def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters)
     expected = set(allowed or ())
     piece = _PIECE.search(text, at)
     if piece is None:
-        message = "Something is missing at the end."
-        return MisreadError(message, Span(len(text), len(text)), _could_stand(expected))
+        hint, is_general = _could_stand(expected)
+        end = Span(len(text), len(text))
+        return MisreadError("Something is missing at the end.", end, hint, is_general=is_general)
     word = piece[0]
     span = Span(*piece.span())
     quote = _QUOTE.match(text, at)
@@ -200,14 +204,15 @@ def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters)
             "There is a mark here that changes the order of text.", span, "Remove it."
         )
     near = _nearest(word, expected)
-    hint = _could_stand(expected)
+    hint, is_general = _could_stand(expected)
     words = quote or _run().match(text, span.start)
     if near is None and words and _begins_phrase(expected) and word.lower() not in CONNECTIVES:
         span, word = Span(*words.span()), words[0]
         near = f"mentioning {word if quote else quoted(' '.join(word.split()))}"
     if near:
         hint = f"Did you mean “{near}”? {hint}"
-    return MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+    message = f"“{word[:40]}” is not understood here."
+    return MisreadError(message, span, hint, is_general=is_general)
 
 
 @functools.cache
@@ -230,16 +235,19 @@ def _begins_phrase(expected: set[str]) -> bool:
     return {"FROM", "ABOUT", "UNANSWERED"} <= expected
 
 
-def _could_stand(expected: set[str]) -> str:
-    """Return the words, or the phrases, that could stand in a place."""
+def _could_stand(expected: set[str]) -> tuple[str, bool]:
+    """Return the words, or the phrases, that could stand in a place; whether they are any."""
     if {"ME", "WORD"} <= expected:
-        return "Expected a name, an address such as joe@x.org, a domain such as @x.org, or “me”."
+        name = "a name, an address such as joe@x.org, a domain such as @x.org, or “me”"
+        return f"Expected {name}.", False
     if _begins_phrase(expected):
-        return f"You can write: {_STARTS}."
+        return f"You can write: {_STARTS}.", True
     if "OR_MORE" in expected:
-        return "Write “at least”, “at most”, “more than” or “fewer than” before the number."
+        words = "“at least”, “at most”, “more than” or “fewer than”"
+        return f"Write {words} before the number.", False
     names = [_SHOWN[name] for name in sorted(expected) if name in _SHOWN]
     if not names:
-        return "If it is a name or a text, put it in double quotes."
+        return "If it is a name or a text, put it in double quotes.", True
     *others, last = names
-    return f"Expected {', '.join(others)} or {last} here." if others else f"Expected {last} here."
+    listed = f"{', '.join(others)} or {last}" if others else last
+    return f"Expected {listed} here.", len(others) > _FEW

@@ -163,25 +163,25 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
             f"Leave it out: “{rest[:80]}”. If it is a word of the text, put that in double quotes."
         )
         verb = Span(value.span.start, value.span.start + len(first))
-        raise MisreadError(f"“{first}” is not understood here.", verb, hint)
+        raise _misread(first, verb, hint)
     if not is_person and _COUNTED.fullmatch(value.text):
         hint = f"If these are words of the text, put “{value.text[:40]}” in double quotes."
-        raise MisreadError(f"“{value.text[:40]}” is not understood here.", value.span, hint)
+        raise _misread(value.text, value.span, hint)
     words = list(_WORD.finditer(text, value.span.start, value.span.end))
     if len(words) > 1 and not any(map(str.isalnum, words[0][0])):
         hint = f"Leave out “{words[0][0]}”."
-        raise MisreadError(f"“{words[0][0]}” is not understood here.", Span(*words[0].span()), hint)
+        raise _misread(words[0][0], Span(*words[0].span()), hint)
     for place, match in enumerate(words):
         word, span = match[0], Span(*match.span())
         following = words[place + 1][0].lower() if place + 1 < len(words) else ""
         is_nobody = len(words) == 1 and _is_nobody(word)
         if is_person and (is_nobody or DAYS.fullmatch(word)):
             hint = f'If it is a name, put it in double quotes: “"{word}"”.'
-            raise MisreadError(f"“{word}” is not understood here.", span, hint)
+            raise _misread(word, span, hint)
         if is_person and place == 0 and len(words) > 1 and word.lower() in _NO_NAMES:
             rest = value.text[len(word) :].strip()[:40]
             hint = f"Leave it out: “{rest}”. If it is a part of the name, put it in double quotes."
-            raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+            raise _misread(word, span, hint)
         is_owner = is_person and following and word.lower().endswith(("'s", "’s"))
         is_sign = is_owner or (is_person and not following and _ends(word, text[span.end :]))
         if is_sign or (
@@ -189,7 +189,7 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
             and word.lower().replace("’", "'") in (_NOT_IN_NAMES if is_person else _NOT_IN_TEXTS)
         ):
             hint = f"If it is a part of the name, put “{value.text[:40]}” in double quotes."
-            raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+            raise _misread(word, span, hint)
         meant = None
         if is_person and following == "than":
             meant = next(iter(get_close_matches(word.lower(), _COUNTS, n=1, cutoff=0)))
@@ -197,10 +197,15 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
             meant = slip(word, only_left_out=not is_person)
         if meant:
             hint = f"Did you mean “{meant}”? If not, put “{value.text[:40]}” in double quotes."
-            raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+            raise _misread(word, span, hint)
         if place and (kind == "in" or (is_person and "@" in value.text)):
             hint = f"Did you mean “mentioning {word}”?"
-            raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+            raise _misread(word, span, hint)
+
+
+def _misread(word: str, span: Span, hint: str) -> MisreadError:
+    message = f"“{word[:40]}” is not understood here."
+    return MisreadError(message, span, hint, is_general=True)
 
 
 def _ends(name: str, after: str) -> bool:

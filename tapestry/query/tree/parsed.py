@@ -25,14 +25,22 @@ def placed(text: str) -> Iterator[None]:
         raise
 
 
+@dataclass(eq=False, repr=False)
 class MisreadError(TapestryError):
-    """The text does not follow the grammar of this notation; it may be another one."""
+    """The text does not follow the grammar of this notation; it may be another one.
+
+    ``is_general``: its hint is one for any word, and phrases that come near would say more.
+    """
+
+    is_general: bool = False
 
 
+@dataclass(eq=False, repr=False)
 class UnsaidError(MisreadError):
     """The text could be read as a phrase, ``reading``, if a word of it meant nothing."""
 
-    reading: str
+    is_general: bool = True
+    reading: str = ""
 
 
 @dataclass(frozen=True, slots=True)

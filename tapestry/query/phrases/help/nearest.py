@@ -10,6 +10,7 @@ from tapestry.query.phrases.catalogue.kind import slots_of
 from tapestry.query.phrases.help.bare_words import has_clause
 from tapestry.query.phrases.help.sentences import FILLERS
 from tapestry.query.signs import is_condition
+from tapestry.query.tree.parsed import MisreadError, UnsaidError
 
 _MOST = 2
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -21,30 +22,27 @@ _SMALL = """
 """
 _SAYING_LITTLE = FILLERS.union(_SMALL.split())
 OTHERWISE = "Leave it out, or say it in other words, such as “from mary” or “about lunch”."
-_OF_SENTENCES = ("Did you mean “mentioning", "in double quotes", OTHERWISE)
-_LONG = 120
 _SENTENCE = 4
 """Words of a text that is more than a phrase with a slip, at least."""
 
 
-def hint_for(text: str, hint: str | None) -> str | None:
+def hint_for(text: str, error: MisreadError) -> str | None:
     """Return what to write in place of a text that is no filter: the phrases nearest to it.
 
     A hint that is of one of its words stays.
 
-    >>> hint_for("threads where bob was rude", None)
+    >>> hint_for("threads where bob was rude", MisreadError("This is no phrase."))
     'You can write, for example, “starting a thread” or “in a thread with Jones”.'
-    >>> hint_for("from joe andd about lunch", "Did you mean “and”?")
-    'Did you mean “and”?'
+    >>> hint_for("mail andd about lunch", MisreadError("?", hint="Did you mean “mentioning a”?"))
+    'Did you mean “mentioning a”?'
     """
-    if hint != OTHERWISE and (len(text.split()) < _SENTENCE or is_condition(text) or "=" in text):
-        return hint
-    is_sentence = has_clause(text) or not hint or len(hint) > _LONG
-    if not is_sentence and not any(words in (hint or "") for words in _OF_SENTENCES):
+    hint, is_unsaid = error.hint, isinstance(error, UnsaidError)
+    is_short = len(text.split()) < _SENTENCE or is_condition(text) or "=" in text
+    if not is_unsaid and (is_short or not (error.is_general or not hint or has_clause(text))):
         return hint
     near = nearest(text)
     if not near:
-        return OTHERWISE if has_clause(text) else hint
+        return OTHERWISE if is_unsaid or has_clause(text) else hint
     return f"You can write, for example, {' or '.join(f'“{phrase}”' for phrase in near)}."
 
 
