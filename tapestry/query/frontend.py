@@ -16,6 +16,7 @@ from tapestry.query.phrases.help.bare_words import (
     MOST_WORDS,
     after_noun,
     begins_sentence,
+    keeps_to_me,
     opens_with_words,
     says_words_alone,
     words_with_phrases,
@@ -215,7 +216,7 @@ def _asked_words(text: str) -> PhraseNode:
     request, rest = reworded(text), after_noun(text)
     if request and phrases.is_misspelt(request):
         raise MisreadError("This is no phrase.", Span(0, 0))
-    if request and not begins_sentence(request):
+    if request and not begins_sentence(request) and keeps_to_me(text, request):
         if found := words_with_phrases(request, MOST_WORDS):
             return _placed(found, text)
         if opens_with_words(text, request) and not is_request(request):

@@ -14,6 +14,7 @@ from tapestry.query.search import read_search
 from tests.query.phrases.test_others import TERRY
 
 LOST = {
+    ("reviewed by anyone except bob", "with a review and not from bob"): "except",
     ("threads where bob replied late", "replies to late and from bob"): "late",
     ("reviewed by nobody", 'reviewed by "nobody"'): "nobody",
     ("tagged todo by nobody but me", "not tagged todo"): "me",

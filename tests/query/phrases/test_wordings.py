@@ -9,6 +9,13 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "messages tagged by anyone but me": None,
+    "reviewed by anyone except bob": None,
+    "tagged by anyone": "not without a tag",
+    "tagged urgent by someone": "tagged urgent",
+    "messages alice read but did not answer": None,
+    "messages assigned to me": None,
+    "something kate sent me": "from kate to me",
     "threads where bob replied late": None,
     "stuff on comp.databases older than a month": "in comp.databases and one month old",
     "questions on comp.lang.c that nobody answered": (

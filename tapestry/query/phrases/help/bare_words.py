@@ -84,7 +84,7 @@ _CLAUSE = frozenset(
 _GOVERNING = frozenset(("for", "of", "at", "on", "in", "with", "to", "by", "as", "the", "than"))
 """Words that what follows belongs to."""
 
-_DONE = ("received", "sent", "posted", "written")
+_DONE = ("received", "sent", "posted", "written", "forwarded", "addressed", "mailed", "emailed")
 
 _RANKING = frozenset(
     [
@@ -98,7 +98,7 @@ _AFTER_WORDS = ("with_attachments", "with_no_reply", "with_no_review", "with_a_p
 """Kinds of phrases that may follow words, and have no name, number or day."""
 
 _MAIL = re.compile(rf"{NOUN}|stuff|things", re.IGNORECASE)
-_BY = re.compile(r"\s+by\b", re.IGNORECASE)
+_BY = re.compile(r"\s+(?:by|to)\b", re.IGNORECASE)
 _GROUP = re.compile(class_pattern("HIERARCHY"), re.IGNORECASE)
 _LEFT_OUT = re.compile(r'(?:leaving out|not mentioning) "')
 """What a rule says of a word that is left out."""
@@ -197,11 +197,23 @@ def words_with_phrases(text: str, most: int = MOST_BEFORE) -> str | None:
     for reading in filter(None, (reworded(text), text)):
         phrases = with_phrases(reading)
         may_leave_out = reading is not text and _LEFT_OUT.search(reading) is not None
-        is_mine = reading is text or _OF_ME.search(text) or not _OF_ME.search(reading)
-        may_be = is_mine and phrases and _begins_with_words(phrases, may_leave_out=may_leave_out)
+        may_be = (
+            keeps_to_me(text, reading)
+            and phrases
+            and _begins_with_words(phrases, may_leave_out=may_leave_out)
+        )
         if may_be and phrases and misread_word(text, phrases, parse_phrase) is None:
             return phrases
     return None
+
+
+def keeps_to_me(text: str, reading: str) -> bool:
+    """Tell whether nothing is said of oneself in a reading that a text says of others.
+
+    >>> keeps_to_me("alice read but did not answer", "alice read and with no reply by me")
+    False
+    """
+    return _OF_ME.search(text) is not None or not _OF_ME.search(reading)
 
 
 def begins_sentence(request: str) -> bool:
@@ -326,7 +338,7 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
         return None  # “plans for today”
     last = words[-1].lower()
     if last.endswith("ed") and last not in _DONE and _BY.match(text, found.end()):
-        return None  # “names returned by apply”
+        return None  # “names returned by apply”, “bugs assigned to me”
     if len(words) > 1 and at == 0 and _MAIL.fullmatch(words[-1]):
         words.pop()  # “urgent mails from mary”
         if any(word.isdigit() or word.lower() in _RANKING for word in words):

@@ -80,6 +80,12 @@ _SCOPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"(?:but|except|other than)\b",
             r".*\bnot (?:directly )?(?:to|cc)\b",
         ),
+        # Who did it, if not somebody
+        (
+            r"\b(?:tagged|label+ed|reviewed|annotated|noted|liked|voted)\b(?: [\w-]+)? by "
+            r"(?:any|every)(?:one|body) (but|except|excluding|other than)\b",
+            "",
+        ),
         # Who else does what somebody does
         (
             rf"\b(?:some|any|every)(?:one|body)\b.* (but) not {_NAME}\Z",

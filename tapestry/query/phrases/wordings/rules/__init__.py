@@ -44,7 +44,9 @@ FIRST = (
     "from (newsgroups | usenet | robots | bots | machines)",
     "(mentioning | containing | contains) the? exact",
     "(ANSWERED | voted WAYS | BUT WAYS | (tagged | labelled | labeled) VALUE?) by NONE",
-    "(reviewed | annotated | noted | commented on) by (NONE | OTHERS)",
+    "(reviewed | annotated | noted | commented on) by NONE",
+    "(annotated | noted | commented on | (tagged | labelled | labeled) VALUE?) by "
+    "(anyone | anybody | someone | somebody)",
     "by (programs | robots | bots | machines)",
     "PREP DOTTED",
     "PREP the? domain DOMAIN",

@@ -8,6 +8,7 @@ from tapestry.query.phrases.wordings.lexicon import left_out
 from tapestry.query.phrases.wordings.rules.clauses import any_of
 
 _UNANSWERED = "with no reply "
+_BUT_ME = "OTHERS (else | but me | other than me | except me | but I)"
 _OWED = "to me and with no reply by me "
 
 
@@ -154,8 +155,7 @@ RULES = (
     ("^ REPLY to my (MAIL | QUESTION)", "replies to me "),
     ("to {who:NAME} WHICH? (she | he | they) NOT ANSWER", "to {who} with no reply by {who}"),
     (
-        "(ANSWERED by | WHICH?) OTHERS (else | but me | other than me | except me | but I) "
-        "HAS? ANSWERED?",
+        f"(ANSWERED by {_BUT_ME} | WHICH? {_BUT_ME} HAS? ANSWERED)",
         "not unanswered by others ",
     ),
     (

@@ -37,6 +37,7 @@ _DONE = (
 """The same in words that are no nouns: a code review is by nobody called “code”."""
 
 _GOT = "(got | received | gets | receives)"
+_ANYONE = "(anyone | anybody | someone | somebody)"
 _MENTIONS = "(mentions | mentioned | mention)"
 
 
@@ -201,7 +202,9 @@ RULES: tuple[Rule, ...] = (
     (f"WHICH? OTHERS HAS? ALSO? ({_NOTED})", "not without an annotation "),
     ("reviewed by NONE", "with no review "),
     (f"({_NOTED}) by NONE", "without an annotation "),
-    (f"({_NOTED}) by OTHERS", "not without an annotation "),
+    (f"({_NOTED}) by {_ANYONE}", "not without an annotation "),
+    (f"({_LABELLED}) by {_ANYONE}", "not without a tag "),
+    (f"({_LABELLED}) (as | with)? {{words:VALUE}} by {_ANYONE}", "tagged {words} "),
     (f"({_LABELLED}) by NONE", "without a tag "),
     (f"({_LABELLED}) (as | with)? {{words:VALUE}} by NONE", "not tagged {words} "),
     ("(WITHOUT | ^ no | COMMA no) any? (annotation | annotations)", "without an annotation "),

@@ -90,7 +90,8 @@ RULES = (
     ),
     ("not BY {who:NAME} and {other:NAME} $", "not from {who} or {other}"),
     (
-        f"(ANSWERED | for | against | tagged WORD)? {{how:PREP}} {_ANY} {_BUT_OF_ALL} PREP?",
+        f"(ANSWERED | for | against | reviewed | annotated | (tagged | labelled | labeled) WORD? "
+        f"| noted)? {{how:PREP}} {_ANY} {_BUT_OF_ALL} PREP?",
         lambda found: found[0] if found.start("how") > found.start() else f"not {found['how']} ",
     ),
     (

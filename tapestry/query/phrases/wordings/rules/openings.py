@@ -83,7 +83,7 @@ RULES = (
         "^ (only | just) (stuff | things | those) (DONE | from | by)",
         lambda found: f"{found[0].split()[-1]} ",
     ),
-    ("^ (stuff | things | anything | whatever) (that | which)?", ""),
+    ("^ (stuff | things | anything | something | whatever) (that | which)?", ""),
     ("BAR", "or "),
     ("AMP", "and "),
     ("either {words:WORDS} or", "{words} or"),
