@@ -45,7 +45,7 @@ FIRST = (
     "(mentioning | containing | contains) the? exact",
     "(ANSWERED | voted WAYS | BUT WAYS | (tagged | labelled | labeled) VALUE?) by NONE",
     "(reviewed | annotated | noted | commented on) by NONE",
-    "(annotated | noted | commented on | (tagged | labelled | labeled) VALUE?) by "
+    "(reviewed | annotated | noted | commented on | (tagged | labelled | labeled) VALUE?) by "
     "(anyone | anybody | someone | somebody)",
     "by (programs | robots | bots | machines)",
     "PREP DOTTED",

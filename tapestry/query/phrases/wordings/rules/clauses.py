@@ -201,6 +201,7 @@ RULES: tuple[Rule, ...] = (
     (f"WHICH? NOBODY HAS? ALSO? ({_NOTED})", "without an annotation "),
     (f"WHICH? OTHERS HAS? ALSO? ({_NOTED})", "not without an annotation "),
     ("reviewed by NONE", "with no review "),
+    (f"reviewed by {_ANYONE}", "with a review "),
     (f"({_NOTED}) by NONE", "without an annotation "),
     (f"({_NOTED}) by {_ANYONE}", "not without an annotation "),
     (f"({_LABELLED}) by {_ANYONE}", "not without a tag "),
