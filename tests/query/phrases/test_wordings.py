@@ -9,6 +9,7 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "women's documents": "mentioning women's mentioning documents",
     "patches reviewed by someone": "patch series with a review",
     "messages tagged by anyone but me": None,
     "reviewed by anyone except bob": None,

@@ -205,7 +205,8 @@ _PATTERNS = {
     "PARTY": rf"(?:i|me|{_SURE_NAME})",
     "SOMEBODY": rf"(?:me|{_NAMES})",
     "RECEIVED": r"(?:directly to|to|cc|(?:voted for|voted against|annotated|replied to) by)",
-    "OWNER": r"(?!(?:today|yesterday|week|month|year|what|who|where|that|it|let)'s)[^\s,()]+'s",
+    "OWNER": r"(?!(?:today|yesterday|week|month|year|what|who|where|that|it|let|men|women|children"
+    r"|people|company|everyone|everybody|someone|somebody|anyone|anybody)'s)[^\s,()]+'s",
     "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
     "DOTTED": r"\.[a-z][a-z0-9]{1,5}",
     "DASHED": r"\w+(?:-\w+)+",
