@@ -9,7 +9,7 @@ an answer is there yet is none of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -63,13 +63,13 @@ def record(token: AccessToken, request: HttpRequest, named: Mapping[str, Any]) -
         event("token_use_not_recorded", error=type(error).__name__)  # the call was made
 
 
-def forget(keys: Collection[str]) -> None:
+def forget(keys: frozenset[str]) -> None:
     """Forget the calls that were about messages of some keys, or may have been: cut off."""
     rows = TokenUse.objects.exclude(about="").values_list("pk", "about").iterator()
     named = [
         key
         for key, about in rows
-        if len(about) == LONGEST or any(one in keys for one in about.split(BETWEEN))
+        if len(about) == LONGEST or not keys.isdisjoint(about.split(BETWEEN))
     ]
     for uses in in_batches(TokenUse.objects.order_by(), named):
         uses.delete()

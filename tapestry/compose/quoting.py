@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tapestry.compose.flowed import SIGNATURE
 from tapestry.deliver.one_line import one_line
+from tapestry.identity.base_subject import FORWARD, REPLY
 from tapestry.identity.list_footers import without_footers
 
 LONGEST_QUOTE = 60_000
@@ -19,8 +20,8 @@ FORWARDED = "---------- Forwarded message ----------"
 """The line at the head of a message that is sent on as text."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n|\u2028|\u2029|\x0b|\x0c")
-_REPLY = re.compile(r"\s*(?:re|aw|sv|antw)(?:\[\d{1,4}\])?\s?:", re.IGNORECASE)
-_FORWARD = re.compile(r"\s*(?:fwd?|wg)\s?:", re.IGNORECASE)
+_REPLY = re.compile(rf"\s*(?:{REPLY})(?:\[\d{{1,4}}\])?\s?:", re.IGNORECASE)
+_FORWARD = re.compile(rf"\s*(?:{FORWARD})\s?:", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 

@@ -1,14 +1,19 @@
-"""The base subject (RFC 5256, 2.1): what a subject says without the marks of replies and lists."""
+"""The base subject (RFC 5256, 2.1): what a subject says without the marks of replies and lists.
+
+By it messages are ordered.  Less is left out of what says whether two messages are the same
+(tapestry.identity.content).
+"""
 
 from __future__ import annotations
 
 import re
 
-_LEADER = re.compile(
-    r"\s*(?:\[[^][]*\]\s*)*(?:re|fwd?|aw|sv|wg|antw)\s*(?:\[[^][]*\]\s*)?:", re.IGNORECASE
-)
-"""A reply or a forwarded message, also in German, Dutch and Scandinavian, as many programs say."""
+REPLY, FORWARD = "re|aw|sv|antw", "fwd?|wg"
+"""What programs put before a subject, also in German, Dutch and Scandinavian: a pattern each."""
 
+_LEADER = re.compile(
+    rf"\s*(?:\[[^][]*\]\s*)*(?:{REPLY}|{FORWARD})\s*(?:\[[^][]*\]\s*)?:", re.IGNORECASE
+)
 _BLOB = re.compile(r"\s*\[[^][]*\]\s*(?=\S)")
 _TRAILER = re.compile(r"(?:\s|\(fwd\))+\Z", re.IGNORECASE)
 _WRAPPED = re.compile(r"\s*\[fwd:(.*)\]\Z", re.IGNORECASE | re.DOTALL)

@@ -20,6 +20,7 @@ import unicodedata
 from collections.abc import Iterator
 from hashlib import blake2b
 
+from tapestry.identity.base_subject import REPLY
 from tapestry.identity.list_footers import without_footers
 
 _MARK = " copy:"
@@ -27,7 +28,7 @@ COPY_PATTERN = _MARK + "[0-9a-f]{32}"
 _COPY = re.compile(rf"{COPY_PATTERN}\Z")
 
 _BEFORE_SUBJECT = re.compile(
-    r"\s*(?:(?:re|aw|sv|fwd?|antw) ?:|\[[\w.+-]{1,40}(?: [\w.+-]{1,40})?\])", re.IGNORECASE
+    rf"\s*(?:(?:{REPLY}|fwd?) ?:|\[[\w.+-]{{1,40}}(?: [\w.+-]{{1,40}})?\])", re.IGNORECASE
 )
 _AFTER_SUBJECT = re.compile(r"\[SCL:-?\d{1,2}\]\s*\Z")
 """Additions of lists, answers and spam filters before and after a subject."""

@@ -357,8 +357,8 @@ def a_source_from_its_first_page_to_new_mail(browser, site, mailbox):
     page.get_by_role("button", name="Pause").click()
     page.get_by_text("paused", exact=True).wait_for()
     # The command takes in the same mailbox from where the source stands.
-    said = manage(site.data, "ingest", mailbox.url(), "--audience", "user:sue")
-    summary, token = said.splitlines()
+    printed = manage(site.data, "ingest", mailbox.url(), "--audience", "user:sue")
+    summary, token = printed.splitlines()
     assert summary == "Nothing new."
     assert manage(site.data, "wait", token.removeprefix("Token: ")).startswith("Complete.")
 

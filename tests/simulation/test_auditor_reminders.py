@@ -106,4 +106,4 @@ def test_what_is_found_as_its_reminder_is_given_up_may_be_done_or_not(acts: str)
     waits["retracted_at"] = BEGIN + HOUR
     story.match(1, "m", BEGIN + HOUR, acts=acts, acted_at=None if acts == "{}" else BEGIN + HOUR)
     story.settle(BEGIN + 2 * HOUR)
-    assert [str(one) for one in judge(story.entries) if one.law == "acts"] == []
+    assert [str(wrong) for wrong in judge(story.entries) if wrong.law == "acts"] == []

@@ -12,21 +12,21 @@ from tapestry.query.tree import nodes as n
 def _tagged(phrase: Phrase, context: Context) -> n.Condition:
     is_tag = equal(column("kind", "a"), text("tag"))
     is_named = equal(column("value", "a"), text(phrase.words.text, phrase.words.span))
-    if phrase.person == NO_PERSON:
-        return annotated(is_tag, is_named)
-    return annotated(is_tag, is_named, annotator_is(phrase.person, context))
+    return annotated(is_tag, is_named, *_by_person(phrase, context))
 
 
 def _without_a_tag(phrase: Phrase, context: Context) -> n.Condition:
     is_tag = equal(column("kind", "a"), text("tag"))
-    by_any = phrase.person == NO_PERSON
-    whose = () if by_any else (annotator_is(phrase.person, context),)
-    return n.Not(annotated(is_tag, *whose))
+    return n.Not(annotated(is_tag, *_by_person(phrase, context)))
 
 
 def _without_an_annotation(phrase: Phrase, context: Context) -> n.Condition:
-    by_any = phrase.person == NO_PERSON
-    return n.Not(annotated(*(() if by_any else (annotator_is(phrase.person, context),))))
+    return n.Not(annotated(*_by_person(phrase, context)))
+
+
+def _by_person(phrase: Phrase, context: Context) -> tuple[n.Condition, ...]:
+    """Return the condition that the person of a phrase annotated; none if it names nobody."""
+    return () if phrase.person == NO_PERSON else (annotator_is(phrase.person, context),)
 
 
 KINDS = (
