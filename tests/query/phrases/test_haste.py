@@ -9,6 +9,7 @@ from tapestry.query.corrections import corrections
 from tapestry.query.frontend import read
 from tapestry.query.phrases.help.bare_words import says_words_alone
 from tapestry.query.phrases.states import StateError, without_words_of_state
+from tapestry.query.phrases.wordings.haste import in_full
 from tapestry.query.search import read_search
 from tests.query.phrases.test_others import TERRY
 
@@ -41,6 +42,16 @@ def test_a_text_in_haste_is_read_in_full(text, phrase):
 )
 def test_words_that_are_no_phrase_in_full_stay_as_they_are(text):
     assert read_search(text, TERRY, read).read.phrase.startswith("mentioning ")
+
+
+@pytest.mark.parametrize(
+    "text", ["two weeks old with no reply", "replies about rent", "everything old since May 2025"]
+)
+def test_words_of_the_language_are_asked_of_nobody(text):
+    """Names are known two seconds after somebody asks for the first time."""
+    asked = []
+    in_full(text, asked.append)
+    assert asked == []
 
 
 def test_values_are_never_written_in_full():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from tapestry.query.phrases.dates import MONTHS, WEEKDAYS
+from tapestry.query.phrases.wordings.lexicon import NO_NAME
 
 _ABBREVIATED = {
     "with": "w w/",
@@ -76,7 +77,7 @@ _QUOTED = re.compile(r'("[^"]*"|“[^”]*”)')
 _LONGEST = 300
 
 
-_NAME = r"[^\W\d_]{2,}"
+_NAME = rf"(?!(?:{NO_NAME})\b)[^\W\d_]{{2,}}"
 _WRITER = re.compile(
     rf"\A({_NAME}(?:(?:\s*,\s*|\s+(?:(?:and|or)\s+)?){_NAME}){{0,3}}?)"
     r"(?=\s+(?:about|with|without|since|before|last|this|yesterday|today)\s)",

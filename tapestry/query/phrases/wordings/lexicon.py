@@ -162,10 +162,10 @@ _NO_NAMES = r"""
     late early soon often fast quickly slowly lately immediately twice again
     iphone ipad mobile phone company organi[sz]ation employer future past way same other last first
 """
-_NO_NAME = "|".join(_NO_NAMES.split())
+NO_NAME = "|".join(_NO_NAMES.split())
 """Words that are nobody: of the closed classes of English, and what messages are called."""
 
-_SURE_NAME = rf"(?!(?:{_NO_NAME})\s)[^\s,():]+"
+_SURE_NAME = rf"(?!(?:{NO_NAME})\s)[^\s,():]+"
 _NAMES = rf"{_SURE_NAME}(?: {_SURE_NAME})?"
 
 _PATTERNS = {
@@ -269,7 +269,7 @@ _PATTERNS = {
     "FILENAME": r"[^\s,():]*\w\.[a-z][a-z0-9]{1,4}",
     "WHOM": "(?:from|to|cc)",
     "ACTOR": rf"(?!\w+s (?:sent|posted|mailed|forwarded) (?:to|by|from|on|in) "
-    rf")(?!(?:{_NO_NAME})\s)[^\s,():]+",
+    rf")(?!(?:{NO_NAME})\s)[^\s,():]+",
     "ARTICLE": r"an?(?! (?:second|minute|hour|day|week|month|quarter|year)s?\b)",
     "CLAUSE": "(?:that|which|whom|in which|to which|where)",
     "AFTERLIST": r""
