@@ -102,7 +102,7 @@ class Match(models.Model):
 
     class Meta:
         verbose_name_plural = "matches"
-        constraints = [models.UniqueConstraint(fields=["filter", "msgid"], name="match_once")]
+        constraints = [models.UniqueConstraint(fields=["msgid", "filter"], name="match_once")]
         indexes = [
             models.Index(
                 fields=["filter", "shown_at", "stored_at", "card"],
@@ -120,7 +120,6 @@ class Match(models.Model):
                 condition=Q(retracted_at__isnull=False),
                 name="match_retracted",
             ),
-            models.Index(fields=["msgid"], name="match_msgid"),
             models.Index(
                 fields=["id"],
                 condition=Q(card=None) | Q(refreshed_at=None),
