@@ -36,6 +36,7 @@ from filters.runs.store.mailbox_outbox import leave
 from filters.runs.store.schedule import replan
 from filters.runs.store.shared_window import detach
 from filters.runs.store.subscriptions import choose_destinations
+from filters.runs.store.waiting import begin_as_it_waits
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 
@@ -202,6 +203,8 @@ def change(
                 retracted.update(retracted_at=None, sequence=None)
             else:
                 detached.pending_windows.all().delete()
+            if forget or len(modes) > 1:
+                detached.waits_from = None
             _begin(detached, understood, start)
             detached.mode = mode or detached.mode
             detached.revision += 1
@@ -348,4 +351,4 @@ def _begin(filter_: Filter, understood: Understood, start: int | None) -> None:
     filter_.tql = understood.tql
     filter_.display_tql = understood.display_tql
     filter_.error = ""
-    filter_.begin(start)
+    begin_as_it_waits(filter_, start)

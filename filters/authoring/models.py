@@ -123,7 +123,7 @@ class Filter(models.Model):
     What matched up to ``existing_until`` arrives read: it was there before the filter was written,
     or, of a changed one, before that was last run; null is of one without existing mail.
     Of one that waits, ``waits_from`` is when it was first known how far sources are complete, and
-    ``clock`` is its ``now()`` at ``since``.
+    ``clock`` is its ``now()`` at ``since``, and ``start_clock`` that at T0, null if it is T0.
     ``folds_before``: what it found in mail that matched up to then is one line of the inbox until
     ``unfolded_at``; null folds nothing.
     ``proven``: its last run by itself took little time (tapestry.run.unproven): ``seconds``.
@@ -190,6 +190,7 @@ class Filter(models.Model):
     unfolded_at = models.BigIntegerField(null=True, blank=True, editable=False)
     waits_from = models.BigIntegerField(null=True, blank=True, editable=False)
     clock = models.BigIntegerField(default=BEGINNING, editable=False)
+    start_clock = models.BigIntegerField(null=True, blank=True, editable=False)
     enrolled = models.BooleanField(default=False, editable=False)
     part = models.SmallIntegerField(default=0, editable=False)
     proven = models.BooleanField(default=False, editable=False)
@@ -229,7 +230,7 @@ class Filter(models.Model):
         existing_until = ran if ran > BEGINNING else self.begun_at
         self.existing_until = existing_until if start is None else None
         self.proven = False
-        self.waits_from, self.clock = None, self.since
+        self.waits_from, self.clock, self.start_clock = None, self.since, None
 
     def fold(self) -> None:
         """Let what it finds in the mail that is here be one line of the inbox until it is opened.
@@ -373,6 +374,7 @@ class PendingWindow(models.Model):
     existing_until = models.BigIntegerField(null=True)
     waits_from = models.BigIntegerField(null=True)
     clock = models.BigIntegerField(default=BEGINNING)
+    start_clock = models.BigIntegerField(null=True)
     explanation = models.TextField(default="", blank=True)
     error = models.TextField(default="", blank=True)
 

@@ -23,11 +23,12 @@ class Completeness:
     """W(t), which stands for ``now()``: the earliest "complete up to" of the sources at t.
 
     ``steps`` are in order, and neither of their columns falls.  Before the first, and where no
-    source counts, W(t) = t.  It is ``floor`` at least.
+    source counts, W(t) = t.  It is ``floor`` at least.  ``at_start`` is W(T0), None if that is T0.
     """
 
     steps: tuple[Step, ...] = ()
     floor: int = BEGINNING
+    at_start: int | None = None
 
     def at(self, t: int) -> int:
         """Return W(t), for a ``t`` that is not before ``floor``.

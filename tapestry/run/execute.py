@@ -247,6 +247,13 @@ def matching_at(
     return matching
 
 
+def _clock_at(start: int | None, clock: Completeness | None) -> tuple[int, int] | None:
+    """Return where the clock of a filter stands at its T0."""
+    if clock is not None and clock.at_start is not None:
+        start = clock.at_start
+    return None if start is None else (start, start)
+
+
 def matched_at_start(
     engine: Engine, subscription: Callable[[int], Subscription], pairs: Collection[Pair]
 ) -> set[Pair]:
@@ -257,7 +264,7 @@ def matched_at_start(
     """
     by_id = {filter_id: subscription(filter_id) for filter_id in {pair[0] for pair in pairs}}
     at_start = [
-        (replace(s, clock=None if s.start is None else (s.start, s.start)), s.since)
+        (replace(s, clock=_clock_at(s.start, s.completeness)), s.since)
         for _, s in sorted(by_id.items())
     ]
     groups = signature_groups(at_start)

@@ -63,8 +63,8 @@ seen, matches: rows of the Match table: key, filter, msgid, audience, matched_at
     shown_at, retracted_at, read_at, sequence, acted_at, acts (JSON: what its filter did, and what
     became of it), listed (has a card)
 seen, filters: rows: key, owner, active, enrolled, proven, since, start, end, error, revision,
-    begun_at, waits_from, folds_before, unfolded_at, part and shared_since (of that part of the
-    shared window)
+    begun_at, waits_from, start_clock, folds_before, unfolded_at, part and shared_since (of that
+    part of the shared window)
 seen, complete: rows: source, audience, upto, ts: up to when mail was here, from ts on
 seen, clock: last, shared_since
 seen, books: rows: key, person, kind, is_well (it is pulled, and did not fail), says (of what is on

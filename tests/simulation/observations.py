@@ -28,7 +28,7 @@ _ROWS = {
     "matches": MATCHES,
     "filters": """
         SELECT f.id AS key, u.username AS owner, active, enrolled, proven, since, start, end,
-            error, revision, waits_from, begun_at, folds_before, unfolded_at, part,
+            error, revision, waits_from, start_clock, begun_at, folds_before, unfolded_at, part,
             (SELECT w.since FROM runs_sharedwindow w WHERE w.id = 1 + part) AS shared_since
         FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id ORDER BY f.id""",
     "complete": "SELECT source, audience, upto, ts FROM runs_completeupto ORDER BY id",

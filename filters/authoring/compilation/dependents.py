@@ -27,6 +27,7 @@ from filters.authoring.compilation.ahead import (
 from filters.authoring.compilation.understanding import FilterName
 from filters.authoring.models import Filter, PendingWindow, Reference
 from filters.runs.models import Clock, SetAside, SharedWindow
+from filters.runs.store import waiting
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.shared_window import detach
 from filters.site.work import set_aside
@@ -41,7 +42,8 @@ FILTER, PART = SetAside.Kind.FILTER, "meaning"
 
 CHANGED = (
     *("tql", "phrase", "display_tql", "error", "revision"),
-    *("start", "since", "begun_at", "existing_until", "waits_from", "clock", "proven"),
+    *("start", "since", "begun_at", "existing_until", "proven"),
+    *("waits_from", "clock", "start_clock"),
 )
 """Fields of a filter that means something else."""
 
@@ -112,7 +114,7 @@ def _apply(filter_: Filter, outcome: Outcome, at: int) -> PendingWindow | None:
             filter_.begin(filter_.start)
         else:
             window = window_left(filter_, at)
-            filter_.begin(max(filter_.since, at))
+            waiting.begin_as_it_waits(filter_, max(filter_.since, at))
         filter_.tql = outcome.tql
     if outcome.phrase is not None and outcome.display_tql is not None:
         filter_.phrase, filter_.display_tql = outcome.phrase, outcome.display_tql
@@ -143,6 +145,7 @@ def window_left(filter_: Filter, at: int) -> PendingWindow | None:
             existing_until=filter_.existing_until,
             waits_from=filter_.waits_from,
             clock=filter_.clock,
+            start_clock=filter_.start_clock,
             explanation=filter_.explanation,
             error="" if is_aside else filter_.error,
         )

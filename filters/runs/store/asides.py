@@ -83,7 +83,7 @@ def leave(failed: DueFilter, until: int, error: Exception) -> None:
         until=until,
         existing_until=failed.existing_until,
         explanation=failed.explanation,
-        waits_from=rows.values_list("waits_from", flat=True).get(),
+        **rows.values("waits_from", "start_clock").get(),
         clock=BEGINNING if failed.completeness is None else failed.completeness.floor,
     )
     window.error = set_aside.record(FILTER, key_of(failed.filter_id, window.pk), error).reason

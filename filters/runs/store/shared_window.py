@@ -79,7 +79,8 @@ def begin_again(filters: QuerySet[Filter]) -> None:
     run_again(filters)
     since = Coalesce(F("start"), BEGINNING)
     anew = filters.exclude(expiry.has_ended())
-    anew.update(since=since, clock=since, waits_from=None, proven=False)
+    clock = Coalesce(F("start_clock"), since)
+    anew.update(since=since, clock=clock, waits_from=None, proven=False)
 
 
 def show_position(filters: Iterable[Filter]) -> None:

@@ -97,18 +97,36 @@ def completeness(
 ) -> Completeness | None:
     """Return the clock of a filter's window, None if it does not wait.
 
-    Up to the instant from which on it waits, W is what was complete then.  It stands at the end of
-    a filter that has one, for given a later one it goes on from there.
+    Where the window begins it is what it was.  Up to the instant from which on it waits, W is what
+    was complete then.  It stands at the end of a filter that has one, for given a later one it goes
+    on from there.
     """
     if row.waits_from is None:
         return None
     begin = max(row.since, row.waits_from)
     seen = (fact for audience in audiences for fact in recorded.get(audience, ()))
     clock = _clock(sorted(seen, key=itemgetter(0)), begin, row.clock)
+    after = [(max(at, row.since + 1), upto) for at, upto in clock.steps]
+    steps = ((BEGINNING, row.clock), *(after or [(row.since + 1, NEVER)]))
+    clock = replace(clock, steps=steps, at_start=row.start_clock)
     if not isinstance(row, Filter) or row.end is None:
         return clock
     before = [step for step in clock.steps if step[0] <= row.end]
     return replace(clock, steps=(*before, (row.end, clock.at(row.end))))
+
+
+def begin_as_it_waits(filter_: Filter, start: int | None) -> None:
+    """Let a filter begin anew at T0; the clock of one that waits goes on from where it stands.
+
+    Else what it waits for would be lost: neither found before, nor new.
+    """
+    waits_from, clock = filter_.waits_from, None
+    if waits_from is not None and start is not None:
+        clock = completeness(filter_, people.audiences(filter_.owner), facts([filter_]))
+    filter_.begin(start)
+    if clock is not None and start is not None:
+        filter_.waits_from = waits_from
+        filter_.clock = filter_.start_clock = clock.at(start)
 
 
 def complete_until(audiences: Collection[str]) -> int:

@@ -65,8 +65,8 @@ def _clock(life: Life, state: Row, point: Point, known: Known) -> Clock:
     facts = point.rows("complete")
     if facts is None or state.get("waits_from") is None:
         return ORDINARY
-    t0 = life.entry["t0"]
-    return clock_of(facts, life.audiences(known), state["waits_from"], t0)
+    t0, at_start = life.entry["t0"], state.get("start_clock")
+    return clock_of(facts, life.audiences(known), state["waits_from"], t0, at_start)
 
 
 def _behind(point: Point, life: Life, state: Row, since: int, known: Known) -> Iterator[Finding]:

@@ -15,19 +15,26 @@ ORDINARY: Clock = ((-FOREVER, FOREVER, FOREVER),)
 
 
 def clock_of(
-    facts: Iterable[Row], audiences: frozenset[str], waits_from: int, t0: int | None
+    facts: Iterable[Row],
+    audiences: frozenset[str],
+    waits_from: int,
+    t0: int | None,
+    at_start: int | None = None,
 ) -> Clock:
-    """Return the clock of a filter that waits from an instant on."""
+    """Return the clock of a filter that waits from an instant on; at its T0 it is ``at_start``."""
     upto: dict[tuple[int, str], int] = {}
     seen = [fact for fact in facts if fact["audience"] in audiences]
     instants = sorted({fact["ts"] for fact in seen if fact["ts"] > waits_from})
     pieces: list[tuple[int, int, int]] = []
-    reached = -FOREVER if t0 is None else t0
+    reached = next((at for at in (at_start, t0) if at is not None), -FOREVER)
     for begin, end in zip([-FOREVER, *instants], [*instants, FOREVER], strict=True):
         for fact in seen:
             if fact["ts"] <= max(begin, waits_from):
                 upto[fact["source"], fact["audience"]] = fact["upto"]
         reached = max(reached, min(upto.values(), default=FOREVER))
+        if t0 is not None and begin <= t0 < end:
+            pieces.append((begin, t0 + 1, reached if at_start is None else at_start))
+            begin = t0 + 1
         pieces.append((begin, end, reached))
         reached = min(reached, end - 1)
     return tuple(pieces)

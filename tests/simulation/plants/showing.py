@@ -89,7 +89,7 @@ PLANTS = (
         "a filter that begins again keeps its watermark",
         "filters.runs.store.shared_window",
         "begin_again",
-        "since=since, clock=since, waits_from=None, proven=False",
+        "since=since, clock=clock, waits_from=None, proven=False",
         "proven=False",
         "matches",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from django.contrib.auth.models import Group
 
 from filters.authoring import lifecycle, tasks
 from filters.authoring.models import Filter
@@ -98,6 +99,32 @@ def test_a_source_that_is_paused_holds_no_filter_back(tables: Tables, alice: Use
     mailbox.delete()
     rounds.run_round(now + 6 * HOUR)
     assert found(waiting).keys() == {"open", "later"}
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_what_is_waited_for_as_a_filter_changes_is_found_later(
+    tables: Tables, alice: User, bob: User, is_own: bool
+) -> None:
+    now = wall_clock()
+    mailbox = source_of(alice, now)
+    his = lifecycle.install(bob, "m.msgid <> 'x'", name="his", visibility="shared")
+    text = f"{SILENT} AND m IN bob.his"
+    made = lifecycle.install(alice, text, name="w", mode=WAIT, existing=False)
+    ask(tables, "open", now)
+    rounds.run_round()
+    rounds.run_round(now + 2 * HOUR)
+    if is_own:
+        lifecycle.change(made, f"{text} AND m.msgid <> 'y'")
+    else:
+        lifecycle.change(his, "m.msgid <> 'y'")
+    ask(tables, "later", now)
+    rounds.run_round(now + 3 * HOUR)
+    assert found(made) == {}
+    Group.objects.create(name="all").user_set.add(alice)  # it begins again
+    Source.objects.filter(pk=mailbox.pk).update(complete_until=now + 3 * HOUR)
+    rounds.run_round(now + 4 * HOUR)
+    rounds.run_round(now + 5 * HOUR)
+    assert found(made).keys() == {"open", "later"}
 
 
 def test_a_preview_and_a_dry_run_wait_as_the_filter_would(tables: Tables, alice: User) -> None:
