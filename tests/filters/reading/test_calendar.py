@@ -87,6 +87,10 @@ def test_mail_of_a_cancelled_event_is_found(
     run(tables)
     assert seen(alice, "off") == {"fake", "off", "u", "v"}
     assert seen(bob, "off") == {"fake", "off", "v"}
+    anew = Message("again-1", **invitation | {"event": "v"})
+    append_messages(tables, DjangoClock(), [anew])
+    run(tables)
+    assert seen(bob, "off") == {"fake", "off", "v"}, "it takes place after all"
 
 
 def test_an_invitation_has_its_event() -> None:

@@ -28,11 +28,12 @@ def _met_within(phrase: Phrase, context: Context) -> n.Condition:
 
 
 def _of_cancelled(context: Context) -> n.Condition:
-    """Return that its event is cancelled in one's calendar, or by whoever sent the message."""
+    """Return that its event is cancelled in one's calendar, or by its sender, not before it."""
     tests = (
         equal(column("event", "c"), column("event")),
         equal(column("method", "c"), text("cancel")),
         equal(column("sender", "c"), column("sender")),
+        n.Compare(">=", column("received", "c"), column("received")),
     )
     by_mail = n.Exists((n.Binding("c", MESSAGES),), n.And(tests))
     return n.Or((by_mail, listed_by_me(CANCELLED, "event", context)))
