@@ -11,11 +11,18 @@ LONGEST = 64 * 1024
 _FOLD = re.compile(r"\r?\n[ \t]")
 _METHOD = re.compile(r"^METHOD:([\w-]{1,32})\s*$", re.IGNORECASE | re.MULTILINE)
 _EVENT = re.compile(r"^BEGIN:VEVENT\s*$", re.IGNORECASE | re.MULTILINE)
+_END = re.compile(r"^END:VEVENT\s*$", re.IGNORECASE | re.MULTILINE)
+_ONE_TIME = re.compile(
+    r"^RECURRENCE-ID(?:;[^:\r\n]*)?:([^\r\n]{1,64})\r?$", re.IGNORECASE | re.MULTILINE
+)
 _UID = re.compile(r"^UID(?:;[^:\r\n]*)?:([^\r\n]{1,998})\r?$", re.IGNORECASE | re.MULTILINE)
 
 
 class CalendarPart(NamedTuple):
-    """The UID of an event, and the method in small letters; None without an event."""
+    """The UID of an event, and the method in small letters; None without an event.
+
+    Where one time of a series is cancelled, it is behind the UID: the series takes place.
+    """
 
     event: str | None = None
     method: str | None = None
@@ -32,5 +39,10 @@ def calendar_part(text: str) -> CalendarPart:
     uid = _UID.search(unfolded, begin.end()) if begin else None
     if uid is None:
         return CalendarPart()
-    method = _METHOD.search(unfolded)
-    return CalendarPart(uid[1].strip() or None, method and method[1].lower())
+    event, found = uid[1].strip(), _METHOD.search(unfolded)
+    method = found and found[1].lower()
+    end = _END.search(unfolded, uid.end())
+    time = _ONE_TIME.search(unfolded[: end and end.start()], begin.end()) if begin else None
+    if event and time and method == "cancel":
+        event = f"{event} {time[1].strip()}"
+    return CalendarPart(event or None, method)

@@ -128,6 +128,9 @@ def test_the_first_meetings_count_and_time_is_bounded(monkeypatch: pytest.Monkey
         ("BEGIN:VTIMEZONE\nUID:z\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID;X=1: a \n", "a", None),
         ("METHOD:CANCEL\nBEGIN:VEVENT\nEND:VEVENT", None, None),
         ("METHOD:REQUEST\nUID:a", None, None),
+        ("METHOD:CANCEL\nBEGIN:VEVENT\nRECURRENCE-ID;X=1:2026\nUID:a", "a 2026", "cancel"),
+        ("METHOD:REQUEST\nBEGIN:VEVENT\nUID:a\nRECURRENCE-ID:20260301", "a", "request"),
+        ("METHOD:CANCEL\nBEGIN:VEVENT\nUID:a\nEND:VEVENT\nRECURRENCE-ID:1", "a", "cancel"),
         ("", None, None),
     ],
 )
