@@ -17,9 +17,13 @@ from typing import Any
 from tapestry.client.formats import KINDS, Store
 from tapestry.client.site import REFUSED, CallError, Site, path_of
 from tapestry.core.files.durable import whole_file
+from tapestry.core.files.file_lock import file_lock
 
 LEDGER = ".tapestry"
 """The file of a directory that says whose list it has, and how far."""
+
+LOCK = ".tapestry.lock"
+"""Held by who writes: another run would let go what this one has just written."""
 
 PAGE = 500
 
@@ -39,7 +43,7 @@ class Ledger:
         self.cursor, self.ids = "", set[str]()
         self.unfinished: str | None = None
         if not self._file.exists():
-            self._begin(place, whose)
+            self._begin(whose)
             return
         first, *lines = self._lines()
         if first != whose:
@@ -49,11 +53,7 @@ class Ledger:
             self.cursor = line.get("cursor", self.cursor)
             self.ids.update(line.get("ids", ()))
 
-    def _begin(self, place: Path, whose: dict[str, str]) -> None:
-        if place.exists() and any(place.iterdir()):
-            hint = "Name a directory that is not there yet."
-            raise CallError(2, f"{place} is not empty.", hint)
-        place.mkdir(parents=True, exist_ok=True)
+    def _begin(self, whose: dict[str, str]) -> None:
         with whole_file(self._file) as file:
             file.write(_line(whose))
 
@@ -90,18 +90,33 @@ def save(site: Site, name: str, where: str, form: str) -> Iterator[dict[str, Any
     """
     place = Path(where).expanduser()
     try:
-        ledger = Ledger(place, {"site": site.url, "filter": name, "format": form})
-        store = _open_store(form, place)
-        if ledger.unfinished is not None:
-            store.end_at(ledger.unfinished)
-        is_end = False
-        while not is_end:
-            page = site.get(path_of("filters", name, "matches"), after=ledger.cursor, limit=PAGE)
-            yield from _saved(site, store, ledger, page)
-            is_end = page["is_end"]
+        _require_own(place)
+        with file_lock(place / LOCK) as is_alone:
+            if not is_alone:
+                hint = "Wait until it has ended."
+                raise CallError(1, f"Another run writes to {place}.", hint)
+            yield from _save_alone(site, name, place, form)
     except OSError as error:
         hint = "Name a directory of your own."
         raise CallError(1, f"{place}: {error.strerror}.", hint) from error
+
+
+def _require_own(place: Path) -> None:
+    files = {file.name for file in place.iterdir()} if place.exists() else set()
+    if LEDGER not in files and files - {LOCK}:
+        raise CallError(2, f"{place} is not empty.", "Name a directory that is not there yet.")
+
+
+def _save_alone(site: Site, name: str, place: Path, form: str) -> Iterator[dict[str, Any]]:
+    ledger = Ledger(place, {"site": site.url, "filter": name, "format": form})
+    store = _open_store(form, place)
+    if ledger.unfinished is not None:
+        store.end_at(ledger.unfinished)
+    is_end = False
+    while not is_end:
+        page = site.get(path_of("filters", name, "matches"), after=ledger.cursor, limit=PAGE)
+        yield from _saved(site, store, ledger, page)
+        is_end = page["is_end"]
 
 
 def _open_store(form: str, place: Path) -> Store:

@@ -23,7 +23,7 @@ from tapestry.client import formats, public_inbox, save, verbs
 from tapestry.client import main as client
 from tapestry.client.access import token_of
 from tapestry.client.output import readable
-from tapestry.client.site import CallError
+from tapestry.client.site import CallError, Site
 from tapestry.core.processes.child_process import free_port
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.log import Tables
@@ -151,6 +151,30 @@ def test_a_filter_is_saved_for_other_programs_each_message_once(
         "six@x": "From Six.\nFrom 6",
     }
     assert len(messages) == 3
+
+
+def test_two_runs_do_not_write_to_one_directory(
+    kept: Path, tapestry: Tapestry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = ("save", "mary", str(kept), "--format", "mbox")
+    content, said = formats.Originals.content, []
+
+    def is_met(*given: Any) -> bytes:  # a timer begins another run while this one is at work
+        monkeypatch.setattr(formats.Originals, "content", content)
+        environ = tapestry.environ
+        site = Site(environ["TAPESTRY_SITE"], environ["TAPESTRY_TOKEN"])
+        with pytest.raises(CallError) as refused:
+            list(save.save(site, "mary", str(kept), "mbox"))
+        said.append(refused.value.message)
+        return content(*given)
+
+    monkeypatch.setattr(formats.Originals, "content", is_met)
+    tapestry(*saved)
+    assert said[0].startswith("Another run writes to")
+    assert sorted(letter["Message-ID"] for letter in mailbox.mbox(kept / "mbox")) == [
+        "<one@x>",
+        "<two@x>",
+    ]
 
 
 def test_a_filter_is_saved_as_json_lines(kept: Path, tapestry: Tapestry) -> None:
