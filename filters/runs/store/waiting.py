@@ -38,7 +38,8 @@ def record() -> None:
     """
     waiting = Filter.objects.filter(mode=Filter.Mode.WAIT)
     if not waiting.exists():
-        if CompleteUpTo.objects.exists():  # a round writes nothing that need not be
+        older = PendingWindow.objects.exclude(waits_from=None)  # a text that waited runs by them
+        if CompleteUpTo.objects.exists() and not older.exists():  # no needless write
             CompleteUpTo.objects.all().delete()
         return
     changed = list(_changes(waiting.values_list("owner", flat=True).distinct().order_by()))

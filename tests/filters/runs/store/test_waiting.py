@@ -8,12 +8,12 @@ import pytest
 from django.contrib.auth.models import Group
 
 from filters.authoring import lifecycle, tasks
-from filters.authoring.models import Filter
+from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.complete import completeness
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs import rounds
-from filters.runs.models import CompleteUpTo
+from filters.runs.models import Clock, CompleteUpTo
 from filters.runs.store.filter_store import DjangoClock
 from filters.sources.models import Source
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
@@ -101,6 +101,22 @@ def test_a_source_that_is_paused_holds_no_filter_back(tables: Tables, alice: Use
     assert found(waiting).keys() == {"open", "later"}
 
 
+def test_a_text_that_waited_does_so_to_its_end_whenever_that_is_run(
+    tables: Tables, alice: User
+) -> None:
+    now = wall_clock()
+    source_of(alice, now)
+    waiting = lifecycle.install(alice, SILENT, name="w", mode=WAIT)
+    ask(tables, "open", now)
+    rounds.run_round()
+    Clock.objects.update(last=now + 2 * HOUR)
+    lifecycle.change(waiting, "m.sender = 'bob@example.org'", mode=Filter.Mode.KEEP)
+    rounds.run_round(now + 3 * HOUR)
+    assert found(waiting) == {} and not PendingWindow.objects.exists()
+    rounds.run_round(now + 4 * HOUR)
+    assert not CompleteUpTo.objects.exists()
+
+
 @pytest.mark.parametrize("is_own", [True, False])
 def test_what_is_waited_for_as_a_filter_changes_is_found_later(
     tables: Tables, alice: User, bob: User, is_own: bool
@@ -146,6 +162,7 @@ def test_nothing_is_recorded_where_no_filter_waits(tables: Tables, alice: User) 
     rounds.run_round()
     assert CompleteUpTo.objects.exists()
     lifecycle.change(made, SILENT, mode=Filter.Mode.KEEP)
+    rounds.run_round()
     rounds.run_round()
     made.refresh_from_db()
     assert not CompleteUpTo.objects.exists() and made.waits_from is None
