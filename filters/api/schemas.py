@@ -53,7 +53,7 @@ class FilterOptions(Schema):
     """Options of a filter, as on the page on which it is written; what is left out stays.
 
     ``destinations``: keys of those to which it is sent, besides those that take all filters.
-    ``until``: the last day on which it collects, "" for no end.
+    ``until``: the last day, in its owner’s time zone, on which it collects, "" for no end.
     """
 
     title: str | None = Field(None, max_length=200)

@@ -32,7 +32,7 @@ from filters.people.models import User
 from filters.people.timeliness_field import TimelinessField
 from filters.runs.store.expiry import last_instant
 from filters.runs.store.subscriptions import choose_destinations
-from filters.site.templatetags.mail import moment
+from tapestry.core.clock import to_datetime
 from tapestry.deliver.timing.timeliness import AFTER
 
 MODES = {
@@ -186,8 +186,8 @@ class FilterForm(forms.Form):
     ) -> None:
         """Show a new filter, or the one to be changed; ``written`` has what stands in its place."""
         initial: dict[str, Any] = {}
-        end = moment(changed.end) if changed else None
-        self.last_day = end and end.date()
+        end = changed.end if changed else None
+        self.last_day = None if end is None else to_datetime(end).astimezone(owner.zone).date()
         if changed:
             mail = "existing" if changed.start is None else "new"
             initial = model_to_dict(changed, ["text", *OPTIONS])
@@ -232,8 +232,7 @@ class FilterForm(forms.Form):
         given, changed = self.cleaned_data, self.changed
         options: dict[str, Any] = {name: given[name] for name in OPTIONS}
         existing = given["mail"] == "existing"
-        zone = timezone.get_current_timezone()
-        end = last_instant(given["until"], zone) if given["until"] else None
+        end = last_instant(given["until"], self.owner.zone) if given["until"] else None
         destinations = list(given["destinations"])
         options["acts"] = acts_of(given)
         if changed is None:
@@ -299,7 +298,7 @@ class FilterForm(forms.Form):
         until: date | None = self.cleaned_data["until"]
         if until is None or until == self.last_day:
             return until
-        if until < timezone.localdate():
+        if until < timezone.localdate(timezone=self.owner.zone):
             raise ValidationError("That day has passed; choose a later one, or none.")
         if until.year > LAST_YEAR:
             raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from threading import BoundedSemaphore
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db.models import Model
 
 from filters.api import waits
+from filters.authoring.models import Filter
 from filters.people.models import User
+from filters.runs.store.expiry import last_instant
 from filters.runs.store.release import release
 from filters.site.work.crypto import arrival_tokens
+from tapestry.core.clock import to_datetime, wall_clock
 from tapestry.tables.delta.log import Tables, newest_instant
 from tests.filters.api.conftest import Caller
 from tests.support.answers.tokens import ENDINGS, end_all
@@ -45,6 +50,19 @@ def test_a_filter_from_its_creation_to_its_end(
     refused = call("POST", "filters", status=422, text="replies bye Jones")
     assert "Did you mean" in refused["detail"]
     assert call("POST", "understand", text="from mary")["tql"].startswith("m.sender")
+
+
+def test_a_last_day_ends_where_the_owner_of_the_token_is(alice: User, program: Programs) -> None:
+    User.objects.filter(pk=alice.pk).update(time_zone="Pacific/Honolulu")
+    call = program(User.objects.get(pk=alice.pk))
+    today = to_datetime(wall_clock()).astimezone(ZoneInfo("Pacific/Honolulu")).date()
+    call("POST", "filters", status=201, text="from mary", name="mary", until=f"{today:%F}")
+    stored = Filter.objects.get()
+    assert stored.end == last_instant(today, ZoneInfo("Pacific/Honolulu"))
+    call("PATCH", "filters/mary", until=f"{today:%F}", title="Mary")
+    assert Filter.objects.get().end == stored.end
+    yesterday = today - timedelta(days=1)
+    call("PATCH", "filters/mary", status=422, until=f"{yesterday:%F}")
 
 
 def test_each_step_of_a_list_is_given_once(
