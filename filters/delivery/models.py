@@ -70,7 +70,8 @@ class Destination(models.Model):
     names the process that is at it (filters.delivery.dispatch.holder).  It is due at ``due_at``.
     ``turned_on_at`` is when its owner last did so: links to unsubscribe of before have ended.
     ``settings`` are those of its kind; ``secret`` is encrypted
-    (filters.site.work.crypto.encryption), as is ``former_secret``, which counts ``former_until``.
+    (filters.site.work.crypto.encryption), as is ``former_secret``, which counts ``former_until``:
+    the latest, with blanks between.
     A mailbox may be that of a ``source`` of its owner: it is logged in to as that is.
     With ``all_filters`` it takes the matches of all filters of its owner after ``all_since``;
     without, those of its subscriptions.

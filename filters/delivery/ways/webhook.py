@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from django.conf import settings
-from django.db.models import F
+from django.db import transaction
 
 from filters.delivery.forms.webhook import WebhookForm
 from filters.delivery.models import Destination
@@ -22,7 +22,10 @@ from tapestry.deliver.ways import webhook
 from tapestry.servers.private_hosts import read_target
 
 ROTATING = DAY
-"""How long requests are signed with the former secret too: the receiver is changed meanwhile."""
+"""How long requests are signed with former secrets too: the receiver is changed meanwhile."""
+
+MOST_FORMER = 3
+"""Former secrets that sign: the receiver may have any, where a new one is made twice."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
@@ -72,12 +75,19 @@ def preview(destination: Destination, batch: Batch) -> Preview:
 
 
 def renew_secret(destination: Destination) -> str:
-    """Store a new secret of a webhook, and return it; for a day the old one signs, too."""
+    """Store a new secret of a webhook, and return it; for a day the old ones sign, too."""
     secret = make_secret()
-    ciphertext = encryption.encrypt(secret, services.data())
-    Destination.objects.filter(pk=destination.pk).update(
-        secret=ciphertext, former_secret=F("secret"), former_until=wall_clock() + ROTATING
-    )
+    with transaction.atomic():
+        stored = Destination.objects.select_for_update(no_key=True).get(pk=destination.pk)
+        try:
+            former = _secrets_of(stored)[:MOST_FORMER]
+        except TapestryError:  # there is none yet, or none that can be read
+            former = []
+        stored.secret, stored.former_secret = (
+            encryption.encrypt(text, services.data()) for text in (secret, " ".join(former))
+        )
+        stored.former_until = wall_clock() + ROTATING
+        stored.save(update_fields=["secret", "former_secret", "former_until"])
     return secret
 
 
@@ -98,14 +108,14 @@ def _named(batch: Batch) -> Batch:
 
 
 def _secrets_of(destination: Destination) -> list[str]:
-    """Return the secrets that sign: the one of now, and the one before it while that is changed."""
+    """Return the secrets that sign: the one of now, and those before it while that is changed."""
     stored = [destination.secret]
     if (destination.former_until or 0) > wall_clock():
         stored.append(destination.former_secret)
-    opened = [encryption.decrypt(secret, services.data()) for secret in stored]
-    if not opened[0]:
+    present, *former = [encryption.decrypt(secret, services.data()) for secret in stored]
+    if not present:
         raise TapestryError("The webhook has no secret yet.", hint="Make one on its page.")
-    return [secret for secret in opened if secret]
+    return [present, *" ".join(former).split()]
 
 
 WAY = Way(

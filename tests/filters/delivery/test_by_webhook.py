@@ -319,3 +319,14 @@ def test_a_new_secret_is_shown_once_and_signs_from_then_on(
     assert verify(later.headers, later.body, secret, wall_clock())
     with pytest.raises(TapestryError):
         verify(later.headers, later.body, SECRET, wall_clock())
+
+
+def test_a_secret_that_is_renewed_twice_signs_for_its_day(
+    jones: Filter, store: Store, webhook: Destination, server: Recorder
+) -> None:
+    renewed = by_webhook.renew_secret(webhook), by_webhook.renew_secret(webhook)
+    store(jones, "a")
+    turn()
+    (request,) = server.requests
+    for secret in (SECRET, *renewed):
+        assert verify(request.headers, request.body, secret, wall_clock())
