@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from limits import parse
 from ninja.errors import AuthenticationError, AuthorizationError
 from ninja.security import HttpBearer
@@ -72,7 +73,7 @@ def make_token(
 
 
 class PersonalToken(HttpBearer):
-    """Lets a call be made by who has a token of a scope; ``request.user`` is the token's owner."""
+    """Lets a call be made by who has a token of a scope: its owner, by their own clock."""
 
     def __init__(self, scope: str) -> None:
         super().__init__()
@@ -93,6 +94,7 @@ class PersonalToken(HttpBearer):
                 message=f"This token may not {SCOPES[self.scope].replace('your', 'its owner’s')}."
             )
         request.user = found.owner
+        timezone.activate(found.owner.zone)
         return found
 
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.db.models import Model
+from django.utils import timezone
 
 from filters.api import waits
 from filters.authoring.models import Filter
@@ -63,6 +64,20 @@ def test_a_last_day_ends_where_the_owner_of_the_token_is(alice: User, program: P
     assert Filter.objects.get().end == stored.end
     yesterday = today - timedelta(days=1)
     call("PATCH", "filters/mary", status=422, until=f"{yesterday:%F}")
+
+
+def test_a_time_is_said_by_the_clock_of_the_owner_of_the_token(
+    mail: Tables, engine: None, alice: User, program: Programs
+) -> None:
+    User.objects.filter(pk=alice.pk).update(time_zone="Pacific/Honolulu")
+    call = program(User.objects.get(pk=alice.pk))
+    given = {"text": "from mary", "name": "f", "timeliness": "daily at 03:47"}
+    call("POST", "filters", status=201, **given)
+    show("f")
+    everything = arrival_tokens.of_mail(newest_instant(mail))
+    (later,) = call("GET", f"arrived/{everything}")["later"]
+    assert "are shown later, the first at 03:47" in later
+    assert timezone.get_current_timezone_name() == "UTC", "no later call has this clock"
 
 
 def test_each_step_of_a_list_is_given_once(
