@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -69,4 +69,5 @@ def person(page: Page) -> Page:
 
 
 def _clock_of(user: User | AnonymousUser) -> AbstractContextManager[object]:
-    return timezone.override(user.zone) if isinstance(user, User) else nullcontext()
+    """Return the clock of a request; that which a token sets ends with it, too."""
+    return timezone.override(user.zone if isinstance(user, User) else None)

@@ -9,9 +9,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.db.models import Model
+from django.test import Client
 from django.utils import timezone
 
 from filters.api import waits
+from filters.api.authentication import make_token
 from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.runs.store.expiry import last_instant
@@ -69,14 +71,17 @@ def test_a_last_day_ends_where_the_owner_of_the_token_is(alice: User, program: P
 def test_a_time_is_said_by_the_clock_of_the_owner_of_the_token(
     mail: Tables, engine: None, alice: User, program: Programs
 ) -> None:
-    User.objects.filter(pk=alice.pk).update(time_zone="Pacific/Honolulu")
-    call = program(User.objects.get(pk=alice.pk))
+    alice.time_zone = "Pacific/Honolulu"
+    alice.save()
+    call = program(alice)
     given = {"text": "from mary", "name": "f", "timeliness": "daily at 03:47"}
     call("POST", "filters", status=201, **given)
     show("f")
     everything = arrival_tokens.of_mail(newest_instant(mail))
     (later,) = call("GET", f"arrived/{everything}")["later"]
     assert "are shown later, the first at 03:47" in later
+    secret = make_token(alice, "of a mail program", ["jmap"], 7)[1]
+    Client().get("/.well-known/jmap", headers={"Authorization": f"Bearer {secret}"})
     assert timezone.get_current_timezone_name() == "UTC", "no later call has this clock"
 
 
