@@ -28,6 +28,7 @@ from filters.runs.store.schedule import OWNER_FIELDS, replan_all_of, time_digest
 from filters.runs.store.shared_window import begin_again, run_again
 from filters.runs.store.visibility_loss import Pair, drop_invisible, move_states
 from filters.site.work.parts import services
+from filters.sources.models import Folder
 
 ME = ("username", "email", "aliases")
 """Fields of an account that say who `me` is."""
@@ -74,6 +75,9 @@ def followed(
         recompile_all_of(account.username, None, changed_only=True, ahead=ahead)
     if "time_zone" in changed:
         time_digests_anew(account.pk)
+    if changed.intersection((*ME, "time_zone")):
+        calendars = Folder.objects.filter(source__owner=account.pk, source__kind="caldav")
+        calendars.update(read_anew_at=0)  # whom, and when, one meets differs
     if changed.intersection(OWNER_FIELDS):
         replan_all_of(account.pk)
 

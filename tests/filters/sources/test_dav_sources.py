@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
@@ -18,7 +19,7 @@ from filters.sources import changes, tasks
 from filters.sources.models import Folder, Pull, Source, SyncedResource
 from filters.sources.pull import pulling, resources
 from filters.upkeep.forgetting import forget
-from tapestry.core.clock import DAY, to_datetime, wall_clock
+from tapestry.core.clock import DAY, to_datetime, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
@@ -283,6 +284,24 @@ def test_a_calendar_is_read_anew_after_a_week(
     pull(source)
     starts = {to_datetime(row.starts or 0).year for row in calendar.meetings_of(alice)}
     assert len(starts) == 2, "that of next year is within a year now"
+
+
+def test_a_calendar_is_read_anew_where_its_person_is_elsewhere_or_has_another_address(
+    server: Radicale, alice: User, as_user: SignIn
+) -> None:
+    day = to_datetime(wall_clock() + 3 * DAY).replace(hour=12, minute=0, second=0, microsecond=0)
+    noon = f"UID:u\nDTSTAMP:20260101T000000Z\nDTSTART:{day:%Y%m%dT%H%M%S}\nSUMMARY:x\n"
+    people = "ATTENDEE:mailto:ann@x.org\nATTENDEE:mailto:al@y.org\n"
+    server.put("diary/a.ics", ics(noon + people).decode())
+    source = added(as_user(alice), server, "caldav")
+    pull(source)
+    assert len(calendar.meetings_of(alice)) == 2
+    alice.time_zone, alice.aliases = "Asia/Tokyo", ["al@y.org"]
+    alice.save()
+    pull(source)
+    (met,) = calendar.meetings_of(alice)
+    assert met.value == "ann@x.org", "nobody meets oneself"
+    assert met.starts == to_instant(day.replace(tzinfo=ZoneInfo("Asia/Tokyo")))
 
 
 def test_a_broken_card_costs_no_other_and_says_what_it_said(alice: User, as_user: SignIn) -> None:
