@@ -9,6 +9,7 @@ from pymap.frozen import frozenlist
 from pymap.imap.state import ConnectionState
 from pymap.parsing import Params
 from pymap.parsing.command import Command
+from pymap.parsing.command.auth import AppendCommand
 from pymap.parsing.command.select import (
     FetchCommand,
     SearchCommand,
@@ -25,6 +26,7 @@ from pymap.parsing.specials import (
     ExtensionOption,
     ExtensionOptions,
     FetchAttribute,
+    Mailbox,
     SearchKey,
     SequenceSet,
     Tag,
@@ -52,6 +54,7 @@ class Commands(PymapCommands):
 
     def __init__(self) -> None:
         super().__init__()
+        self.register(Append)
         self.register(Search)
         self.register(UidSearch)
         self.register(UidFetch)
@@ -66,6 +69,15 @@ class Commands(PymapCommands):
         if isinstance(command, FetchCommand):
             command.attributes = [*map(_answered_as_binary, command.attributes)]
         return command, rest
+
+
+class Append(AppendCommand):
+    """What would put a message here: it is refused before the program sends its bytes."""
+
+    @classmethod
+    def parse(cls, buf: memoryview, params: Params) -> tuple[AppendCommand, memoryview]:
+        mailbox, _ = Mailbox.parse(buf, params)
+        return cls(params.tag, mailbox, []), buf[0:0]
 
 
 class Search(SearchCommand):

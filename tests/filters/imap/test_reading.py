@@ -257,7 +257,7 @@ def test_nothing_is_put_moved_or_deleted(program: Program, alice: User, tables: 
         lambda: client.rename_folder("Filters/plans", "Filters/other"),
         lambda: client.unsubscribe_folder("Filters/plans"),
     ):
-        with pytest.raises(IMAPClientError):
+        with pytest.raises(IMAPClientError, match="CANNOT"):
             refused()
     client.expunge()
     client.close_folder()
