@@ -20,6 +20,8 @@ SIGN_IN = (
     "Send “Authorization: Bearer …” with a token of your page Access tokens that has not ended."
 )
 NOT_HERE = "There is no such thing here, or you may not see it."
+NO_CALL = "There is no such call. The page /api/ and /api/v1/openapi.json have all that there are."
+NO_JSON = "The body of the call is no JSON."
 
 
 class RefusedError(Exception):
@@ -58,6 +60,25 @@ def unauthorized() -> HttpResponse:
     return answer
 
 
+def no_such_method(answer: HttpResponse) -> HttpResponse:
+    """Return an answer to a method that an address has not as problem details."""
+    methods = ", ".join(sorted(answer.headers["Allow"].split(", ")))
+    response = problem(405, f"Use {methods} here.")
+    response.headers["Allow"] = methods
+    return response
+
+
+def _place(kind: str, *names: object) -> dict[str, str]:
+    """Return where a fault is: in the body that was sent, or which parameter of the address.
+
+    >>> _place("body", "given", "events", 0), _place("query", "limit")
+    ({'pointer': '#/events/0'}, {'parameter': 'limit'})
+    """
+    if kind == "body":
+        return {"pointer": "/".join(map(str, ("#", *names[1:])))}
+    return {"parameter": str(names[-1])}
+
+
 def handle_errors(api: NinjaAPI) -> None:
     """Have an API answer each error with problem details; none tells what nobody foresaw."""
 
@@ -84,10 +105,7 @@ def handle_errors(api: NinjaAPI) -> None:
 
     @api.exception_handler(ValidationError)
     def misformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
-        faults = [
-            {"detail": fault["msg"], "pointer": "/".join(map(str, ("#", *fault["loc"])))}
-            for fault in error.errors
-        ]
+        faults = [{"detail": fault["msg"], **_place(*fault["loc"])} for fault in error.errors]
         return problem(422, "The call is not formed as the API describes it.", errors=faults)
 
     @api.exception_handler(FieldsError)
@@ -96,7 +114,7 @@ def handle_errors(api: NinjaAPI) -> None:
 
     @api.exception_handler(HttpError)
     def wrong(request: HttpRequest, error: HttpError) -> HttpResponse:
-        return problem(error.status_code, str(error))
+        return problem(error.status_code, NO_JSON if error.status_code == 400 else str(error))
 
     @api.exception_handler(TapestryError)
     def faulty(request: HttpRequest, error: TapestryError) -> HttpResponse:

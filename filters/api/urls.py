@@ -14,6 +14,7 @@ from filters.api import usage, views
 from filters.api.api import api
 from filters.api.idempotency import once
 from filters.api.models import AccessToken
+from filters.api.problems import no_such_method
 
 Call = Callable[..., HttpResponse]
 
@@ -29,7 +30,8 @@ def open_call(call: Call) -> Call:
         method = request.method
         request.method = "GET" if method == "HEAD" else method
         try:
-            return once(call, request, **named)
+            response = once(call, request, **named)
+            return response if response.status_code != 405 else no_such_method(response)
         finally:
             request.method = method
             token = getattr(request, "auth", None)
@@ -52,4 +54,5 @@ urlpatterns = [
     path("api/", views.calls, name="api-reference"),
     path("api/v1/openapi.json", views.description, name="api-description"),
     path("api/v1/", (calls, "ninja", namespace)),
+    path("api/<path:name>", views.no_call),
 ]

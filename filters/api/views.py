@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
@@ -15,6 +16,7 @@ from filters.api.authentication import make_token
 from filters.api.connections import connections_of
 from filters.api.forms import TokenForm
 from filters.api.models import AccessToken
+from filters.api.problems import NO_CALL, problem
 from filters.api.reference import paragraphs_of, reference
 from filters.people.membership.keys import key_of
 from filters.people.membership.notices import tell
@@ -71,6 +73,13 @@ def calls(request: PersonRequest) -> HttpResponse:
 def description(request: HttpRequest) -> HttpResponse:
     """Describe the calls of the API: its OpenAPI document."""
     return JsonResponse(described())
+
+
+@csrf_exempt
+@login_not_required
+def no_call(request: HttpRequest, name: str) -> HttpResponse:
+    """Say to a program that there is no such call."""
+    return problem(404, NO_CALL)
 
 
 @require_safe

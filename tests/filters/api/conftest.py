@@ -23,10 +23,12 @@ class Caller:
         self._client = Client(raise_request_exception=False)
         self._headers = {"Authorization": f"Bearer {secret}"}
 
-    def __call__(self, method: str, path: str, *, status: int = 200, **content: Any) -> Any:
+    def __call__(
+        self, method: str, path: str, *, status: int = 200, raw: str = "", **content: Any
+    ) -> Any:
         options: dict[str, Any] = {"headers": self._headers}
-        if content:
-            options |= {"data": json.dumps(content), "content_type": "application/json"}
+        if content or raw:
+            options |= {"data": raw or json.dumps(content), "content_type": "application/json"}
         response = self._client.generic(method, f"/api/v1/{path}", **options)
         assert response.status_code == status, response.content.decode()
         if status >= 400:

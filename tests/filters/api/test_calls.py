@@ -223,5 +223,10 @@ def test_nobody_learns_of_what_they_may_not_see(
 def test_what_is_misformed_is_told_with_its_place(alice: User, program: Programs) -> None:
     call = program(alice)
     wrong = call("POST", "filters", status=422, text=7)
-    assert wrong["errors"][0]["pointer"] == "#/body/given/text"
-    call("GET", "filters/f/matches?limit=1000", status=422)
+    assert wrong["errors"][0]["pointer"] == "#/text"
+    beyond = call("GET", "filters/f/matches?limit=1000", status=422)
+    assert beyond["errors"][0]["parameter"] == "limit"
+    assert "no JSON" in call("POST", "filters", status=400, raw="{")["detail"]
+    assert call("PATCH", "filters", status=405, title="x")["detail"] == "Use GET, POST here."
+    assert "There is no such call" in call("GET", "nowhere", status=404)["detail"]
+    assert "There is no such call" in call("POST", "filters/f/nowhere", status=404)["detail"]

@@ -75,6 +75,7 @@ EXPECTED = {
     "agreement/": OWN_FORM,
     "calendar/": OWN_FORM,
     "api/": OWN,
+    "api/<path:name>": EXPIRED,
     "api/v1/": EXPIRED,
     "api/v1/openapi.json": EVERYBODYS,
     "arrived/<str:token>/": OWNERS,
