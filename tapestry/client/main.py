@@ -49,7 +49,7 @@ TAKES: dict[verbs.Verb, tuple[str, ...]] = {
     verbs.why: ("NAME", "ID"),
     verbs.vote: ("ID",),
     verbs.tag: ("ID", "WORD"),
-    verbs.act: ("ACTION",),
+    verbs.act: (),
     verbs.mcp: (),
 }
 """The verbs, each with what must follow it."""
@@ -59,6 +59,12 @@ CHANGE = (
     verbs.act,
 )  # fmt: skip
 """The verbs that change something."""
+
+ACTIONS = (
+    "done", "inbox", "star", "unstar", "pin", "unpin", "read", "unread", "snooze", "unsnooze",
+    "mute", "unmute",
+)  # fmt: skip
+"""What may be done with messages, as the site has it."""
 
 VERBS = {verb.__name__ for verb in TAKES}
 IN_PLACE = frozenset({"ask", "filters", "matches", "wait", "watch"})
@@ -82,7 +88,7 @@ def parser() -> ArgumentParser:
             of[verb].add_argument(name.lower(), metavar=name)
     for verb in CHANGE:
         of[verb].add_argument("--dry-run", action="store_true", help="change nothing, show it")
-    of[verbs.ask].add_argument("--limit", type=int, metavar="N", help="at most N messages")
+    of[verbs.ask].add_argument("--limit", type=count, metavar="N", help="at most N messages")
     for verb in (verbs.add, verbs.watch):
         of[verb].add_argument("--name", default="", help="its short name (made of the text)")
         of[verb].add_argument("--live", action="store_true", help="keep only what still matches")
@@ -101,8 +107,18 @@ def parser() -> ArgumentParser:
     of[verbs.tag].add_argument("--take-back", action="store_true", help="take the tag back")
     port = "serve at http://127.0.0.1:PORT/mcp, each request with a token of its own"
     of[verbs.mcp].add_argument("--port", type=int, help=port)
+    of[verbs.act].add_argument("action", choices=ACTIONS)
     of[verbs.act].add_argument("ids", nargs="+", metavar="ID")
+    of[verbs.act].add_argument("--until", metavar="INSTANT", help="of snooze: until when")
     return command
+
+
+def count(text: str) -> int:
+    """Return the number, not below 0, that an argument names; ValueError if it names none."""
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
 
 
 def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:

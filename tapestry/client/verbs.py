@@ -179,7 +179,8 @@ def _annotated(site: Site, given: Namespace, annotation: Row) -> Row:
 
 def act(site: Site, given: Namespace) -> Iterator[Row]:
     """Do with messages what the lists offer: done, inbox, star, read, mute, and back."""
-    content = {"action": given.action, "messages": [{"id": msgid} for msgid in given.ids]}
+    messages = [{"id": msgid} for msgid in given.ids]
+    content = {"action": given.action, "messages": messages, "until": given.until}
     if not given.dry_run:
         yield site.post("acts", content)
         return

@@ -12,7 +12,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from django.core.management import ManagementUtility
+from django.core.management import BaseCommand, ManagementUtility
 
 from filters.site.settings.data_directory import is_checkout
 from tapestry import VERSION
@@ -110,6 +110,13 @@ def _described() -> Iterator[tuple[str, str]]:
 
 class Utility(ManagementUtility):
     """Django's command line, whose help names our commands first."""
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """Return a command; where there is none, end with 2, as for any wrong command line."""
+        try:
+            return super().fetch_command(subcommand)
+        except SystemExit:
+            sys.exit(2)
 
     def main_help_text(self, commands_only: bool = False) -> str:
         """Return our commands, each in a line; then what Django says, or what a site is asked."""

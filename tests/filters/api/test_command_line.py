@@ -15,6 +15,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from filters.api.authentication import make_token
 from filters.api.models import SCOPES
+from filters.authoring import lifecycle
+from filters.inbox.triage.actions import ACTIONS
 from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
 from filters.runs.store.filter_store import DjangoClock
@@ -24,6 +26,7 @@ from tapestry.client import main as client
 from tapestry.client.access import token_of
 from tapestry.client.output import readable
 from tapestry.client.site import CallError, Site
+from tapestry.core.clock import DAY, format_instant, wall_clock
 from tapestry.core.processes.child_process import free_port
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.log import Tables
@@ -212,13 +215,23 @@ def test_a_mailbox_that_a_mail_program_wrote_anew_is_not_truncated(tmp_path: Pat
     assert (tmp_path / "mbox").read_bytes() == anew
 
 
-def test_a_person_reads_votes_tags_and_acts(mail: Tables, tapestry: Tapestry) -> None:
+def test_a_person_reads_votes_tags_and_acts(mail: Tables, alice: User, tapestry: Tapestry) -> None:
     plan = "plan@example.org"
     assert tapestry("message", plan)[0]["subject"] == "The plan"
     (would,) = tapestry("vote", plan, "for", "--dry-run")
     assert would == {"dry_run": True, "id": plan, "kind": "vote", "number": 1}
     assert tapestry("act", "star", plan, "--dry-run")[0]["dry_run"]
     assert "may not see it" in tapestry("act", "star", "no@x", "--dry-run", code=3)
+    assert tuple(ACTIONS) == client.ACTIONS
+    with pytest.raises(SystemExit) as refused:
+        client.main(["act", "nonsense", plan, "--dry-run"], tapestry.environ)
+    assert refused.value.code == 2
+    assert "until when" in tapestry("act", "snooze", plan, code=3)
+    tomorrow = format_instant(wall_clock() + DAY)
+    lifecycle.install(alice, "from mary", name="mary")
+    run("mary")
+    release()
+    assert tapestry("act", "snooze", plan, "--until", tomorrow)[0]["count"] == 1
     assert tapestry("vote", plan, "for")[0]["changed"] is True
     assert tapestry("vote", plan, "for")[0]["changed"] is False
     assert tapestry("tag", plan, "urgent")[0]["changed"] is True

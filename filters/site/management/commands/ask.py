@@ -13,6 +13,7 @@ from filters.people import people
 from filters.runs.store.filter_store import latest_instant
 from filters.site.management.base import TapestryCommand, instant, user_named
 from filters.site.work.parts import services
+from tapestry.client.main import count
 from tapestry.core.annotations import AnnotationSummary
 from tapestry.core.clock import format_instant, to_datetime
 from tapestry.core.errors import TapestryError
@@ -32,7 +33,7 @@ class Command(TapestryCommand):
         parser.add_argument(
             "--at", type=instant, metavar="INSTANT", help="such as 2026-01-31T12:00Z"
         )
-        parser.add_argument("--limit", type=int, metavar="N", help="print at most N messages")
+        parser.add_argument("--limit", type=count, metavar="N", help="print at most N messages")
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
         parser.add_argument(
             "--about", metavar="MSGID", help="say of this message why it matches, or does not"

@@ -124,6 +124,13 @@ def test_a_wrong_one_is_said_in_words(arguments: list[str], words: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_a_wrong_command_line_ends_with_2() -> None:
+    nosuch = (["nosuch"], ["nosuch", "--help"], ["help", "nosuch"], ["--nosuch"])
+    for words in (*nosuch, ["ask", "x", "--limit", "-1"]):
+        done = subprocess.run([sys.executable, "-m", "tapestry", *words], cwd=ROOT, timeout=300)
+        assert done.returncode == 2
+
+
 def test_one_that_comes_too_late_is_not_passed_over(tmp_path: Path) -> None:
     from django.core.management import call_command
 
