@@ -56,6 +56,8 @@ IN_FULL = 20
 WAITING = ("Waiting for an answer", "To be answered")
 """Titles of the lists of who owes an answer, by others and by the person."""
 
+NO_LIST = "The person has no such list yet, so it is not known: they add it on the page Filters."
+
 LISTS = "tapestry://filters/"
 """Under which the lists of filters are resources."""
 
@@ -229,8 +231,9 @@ def waiting_for() -> str:
         names = {line["title"]: line["name"] for line in site.get("filters", limit=500)}
         return {
             title: site.get(path_of("filters", names[title], "messages"))
-            for title in WAITING
             if title in names
+            else NO_LIST
+            for title in WAITING
         }
 
     return answered(read)
@@ -252,10 +255,15 @@ def preview_filter(text: str, live: bool = False) -> str:
 
 
 def why(filter: str, id: str) -> str:
-    """Say why a message is in a filter, by its name, or why not: which parts hold, since when, and
-    when time alone changes that.
-    """
+    """Say why a message is in a filter, by its name: which parts hold, and since when."""
     return answered(lambda site: site.asked("whys", {}, filter=filter, id=id)[1])
+
+
+def why_not(filter: str, id: str) -> str:
+    """Say why a message is not in a filter, by its name: which parts do not hold, and when time
+    alone changes that.
+    """
+    return why(filter, id)
 
 
 def matches_since(filter: str, cursor: str = "") -> str:
@@ -285,7 +293,7 @@ def draft(body: str, to: str = "", subject: str = "", answers: str = "") -> str:
 
 TOOLS: dict[Callable[..., str], ToolAnnotations] = {
     **dict.fromkeys((ask, read_message, read_thread, filters, waiting_for), READS),
-    **dict.fromkeys((preview_filter, why, matches_since), READS),
+    **dict.fromkeys((preview_filter, why, why_not, matches_since), READS),
     **dict.fromkeys((watch, draft), WRITES),
 }
 """The tools; what is said of each to an assistant is its docstring."""

@@ -115,10 +115,13 @@ def test_an_assistant_asks_and_keeps_a_question(
     assert [made["name"]] == [filter_["name"] for filter_ in filters] == ["mary"]
     run("mary")
     release()
-    steps, part = called(
-        site, ("matches_since", {"filter": "mary"}), ("why", plan | {"filter": "mary"})
+    steps, part, lacking = called(
+        site,
+        ("matches_since", {"filter": "mary"}),
+        ("why", plan | {"filter": "mary"}),
+        ("why_not", {"id": "reply@example.org", "filter": "mary"}),
     )
-    assert len(steps["matches"]) == 3 and part["holds"] is True
+    assert len(steps["matches"]) == 3 and part["holds"] is True and lacking["holds"] is False
     (rest,) = called(site, ("matches_since", {"filter": "mary", "cursor": steps["next"]}))
     assert rest["matches"] == [] and site.get("filters/mary")["next"] == steps["next"]
 
@@ -143,13 +146,14 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "waiting_for": {},
     "preview_filter": {"text": "between us"},
     "why": {"filter": "mary", "id": "secret@example.org"},
+    "why_not": {"filter": "mary", "id": "secret@example.org"},
     "matches_since": {"filter": "mary"},
     "watch": {"text": "from mary", "name": "other"},
     "draft": {"body": "x", "answers": "secret@example.org"},
 }
 """Of each tool what names something of alice's."""
 
-NAMING = {"read_message", "read_thread", "why", "matches_since", "draft"}
+NAMING = {"read_message", "read_thread", "why", "why_not", "matches_since", "draft"}
 """Tools that name a thing of hers: for others it is not there."""
 
 
@@ -209,9 +213,12 @@ def test_a_program_starts_it_and_sees_its_tools(alice: User, live_server: LiveSe
 def test_an_assistant_reads_a_thread_and_what_waits_and_writes_a_draft(
     mail: Tables, alice: User, live_server: LiveServer
 ) -> None:
+    site = Site(live_server.url, secret_of(alice, "read", "drafts"))
+    (unknown,) = called(site, ("waiting_for", {}))
+    assert set(unknown) == {"Waiting for an answer", "To be answered"}
+    assert all("has no such list yet" in words for words in unknown.values())
     for made in missing(alice):
         add(alice, made)
-    site = Site(live_server.url, secret_of(alice, "read", "drafts"))
     answer = {"body": "Noon it is.", "answers": "plan@example.org"}
     thread, waiting, written, listed = called(
         site,
