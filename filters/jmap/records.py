@@ -28,7 +28,7 @@ from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.protocol import MethodError
 from filters.people import people
 from filters.people.models import User
-from filters.site.work.crypto.opaque_keys import keyed_digest
+from filters.site.work.crypto.opaque_keys import digester, keyed_digest
 from filters.site.work.db.batching import batched, in_batches
 from filters.site.work.db.bulk import insert_rows, update_rows
 from tapestry.core.clock import SECOND, wall_clock
@@ -253,8 +253,8 @@ class _Lists:
             own = f"letter {letter.uid}"
             root = own if letter.is_forward else roots.get(letter.parent, own)
             rows.append((letter.changed_at, key, root, ""))
-        named = {root or msgid: "" for _, _, root, msgid in rows}
-        named = {root: keyed_digest("jmap thread", root)[:22] for root in named}
+        digest = digester("jmap thread")
+        named = {root: digest(root)[:22] for root in {root or msgid for _, _, root, msgid in rows}}
         return {key: named[root or msgid] for _, key, root, msgid in sorted(rows)}
 
 
