@@ -114,6 +114,7 @@ def _feeds(user: User) -> Iterator[Connection]:
             "a secret address",
             "Whoever has its address may read it.",
             reverse("remove-feed", args=[feed.pk]),
+            since=to_instant(feed.created),
         )
 
 
@@ -124,4 +125,5 @@ def _servers(user: User) -> Iterator[Connection]:
             "mail server",
             "Tapestry sends what you write by it.",
             reverse("remove-smtp"),
+            since=to_instant(server.created),
         )

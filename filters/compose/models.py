@@ -31,6 +31,7 @@ class SmtpAccount(models.Model):
     )
     user = models.CharField(max_length=254, default="", blank=True)
     secret = models.TextField(default="", blank=True)
+    created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"{self.user} at {self.host}" if self.user else self.host

@@ -223,6 +223,7 @@ class Feed(models.Model):
     filter = models.ForeignKey(Filter, models.CASCADE, null=True, blank=True, related_name="feeds")
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     token = models.CharField(max_length=40, unique=True, default=new_feed_token)
+    created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [

@@ -112,6 +112,7 @@ class Migration(migrations.Migration):
                 ('security', models.CharField(choices=[('tls', 'TLS'), ('starttls', 'STARTTLS'), ('none', 'none')], default='tls', max_length=10)),
                 ('user', models.CharField(blank=True, default='', max_length=254)),
                 ('secret', models.TextField(blank=True, default='')),
+                ('created', models.DateTimeField(auto_now_add=True)),
                 ('owner', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='smtp_account', to=settings.AUTH_USER_MODEL)),
             ],
         ),

@@ -42,7 +42,9 @@ def test_what_is_connected_is_shown_and_ended(
     for words in ("script of alice", "hook of alice", "a grant of OAuth2", "read your mail"):
         assert words in page
     assert "carol" not in page and len(groups) == 5
-    for connection in [each for group in groups for each in group.connections]:
+    connections = [connection for group in groups for connection in group.connections]
+    assert all(connection.since for connection in connections)
+    for connection in connections:
         form = {"next": "" if connection.asks else PAGE}
         assert browser.post(connection.end, form).status_code == 302
         assert as_user(carol).post(connection.end, form).status_code in (302, 404)
