@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from filters.people.membership.resets import send_links
 from filters.people.models import Passkey, User
 from filters.people.second_factor import passkeys
 from filters.site.work.crypto.opaque_keys import encrypt
+from tapestry.core.errors import TapestryError
 from tests.support.people.second_factors import PASSWORD, code, confirm, give_app
 
 SignIn = Callable[[User], Client]
@@ -169,6 +171,14 @@ def test_a_password_by_a_command(alice: User, monkeypatch: pytest.MonkeyPatch) -
     assert alice.check_password(NEW)
     to, text = told()
     assert to == [alice.email] and "An administrator changed your password." in text
+
+
+def test_a_password_is_asked_for_at_a_terminal_alone(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("getpass.getpass", getpass.fallback_getpass)
+    with pytest.raises(TapestryError, match="no terminal"):
+        call_command("changepassword", "alice")
 
 
 @pytest.mark.parametrize("reason", ["none", "unconfirmed", "no mail server"])
