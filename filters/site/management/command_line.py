@@ -24,6 +24,11 @@ COMMANDS = Path(__file__).parent / "commands"
 MAKE_ACCOUNT = "createsuperuser"
 """The command of Django's that people need."""
 
+ASKS_NOTHING = frozenset({"--noinput", "--no-input", "-h", "--help", "--version"})
+NO_TERMINAL = """\
+There is no terminal at which you could be asked.
+Give --noinput, and DJANGO_SUPERUSER_USERNAME, _EMAIL and _PASSWORD in the environment."""
+
 ENDS = "`tapestry COMMAND --help` says more. Exit codes:\n\n" + "\n".join(
     f"    {code:<4} {meaning}" for code, meaning in EXIT_CODES.items()
 )
@@ -47,6 +52,9 @@ def run(argv: Sequence[str]) -> None:
         sys.exit(f"error: {error.render()}")
     if "ask" in arguments[1:2] and not {"-h", "--help"}.intersection(arguments):
         announce_spark()
+    is_asked = MAKE_ACCOUNT in arguments[1:2] and ASKS_NOTHING.isdisjoint(arguments)
+    if is_asked and not sys.stdin.isatty():
+        sys.exit(f"error: {NO_TERMINAL}")
     Utility(arguments).execute()
 
 

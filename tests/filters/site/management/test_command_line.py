@@ -131,6 +131,14 @@ def test_a_wrong_command_line_ends_with_2() -> None:
         assert done.returncode == 2
 
 
+def test_an_account_is_asked_for_at_a_terminal_alone(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tapestry", "createsuperuser", "--data", tmp_path], cwd=ROOT,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 1 and "no terminal" in done.stderr and "--noinput" in done.stderr
+
+
 def test_one_that_comes_too_late_is_not_passed_over(tmp_path: Path) -> None:
     from django.core.management import call_command
 
