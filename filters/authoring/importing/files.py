@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.gmail.filters import read_gmail
 from filters.authoring.importing.maintainers import is_maintainers, read_maintainers
@@ -19,10 +21,11 @@ LARGEST_SIEVE = 1 << 17
 """Bytes of a script in Sieve."""
 
 
-def read_file(raw: bytes) -> list[Entry]:
+def read_file(raw: bytes, addresses: Collection[str] = ()) -> list[Entry]:
     """Return the filters of a file; raises UnreadableFileError with a sentence.
 
-    Those of Gmail, and saved searches, are not translated yet.
+    ``addresses`` are those of who reads it.  Filters of Gmail, and saved searches, are not
+    translated yet.
     """
     check_file(raw)
     if raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") or raw[:2] in (b"\xfe\xff", b"\xff\xfe"):
@@ -39,7 +42,7 @@ def read_file(raw: bytes) -> list[Entry]:
     if are_saved_searches(text):
         return read_saved_searches(text)
     if is_maintainers(text):
-        return read_maintainers(text)
+        return read_maintainers(text, addresses)
     if len(raw) > LARGEST_SIEVE:
         raise UnreadableFileError("This Sieve script is larger than 128 KB: import it in parts.")
     return read_sieve(text)

@@ -32,7 +32,7 @@ CREATIONS = Answers("creation")
 def read_for(user: User, raw: bytes, *, is_pasted: bool) -> Answer:
     """Return what a page offers of a file, or why it is refused, with the text if it was pasted."""
     try:
-        entries = read_file(raw)
+        entries = read_file(raw, people.addresses(user))
     except UnreadableFileError as error:
         return {"refusal": error.message, "pasted": raw.decode() if is_pasted else ""}
     return offered(user, in_order(user, entries))

@@ -4,13 +4,14 @@ EXT4 FILE SYSTEM
 L:  linux-ext4@vger.kernel.org        mail to this list,
 F:  fs/ext4/                          and patches to these files,
 X:  fs/ext4/test/                     but not to those
+R:  Mary <mary@x.org>                 for Mary it is among the first, and ticked
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from filters.authoring.importing.entries import (
     MOST_CLAUSES,
@@ -45,6 +46,7 @@ _LEAST = 3
 
 _MEANT = "LFXNK"
 _PEOPLE = "MR"
+NOBODYS, YOURS = "no part of the filter", "no part of the filter: it is ticked, for this is you"
 
 
 def is_maintainers(text: str) -> bool:
@@ -56,22 +58,31 @@ def is_maintainers(text: str) -> bool:
     return any(re.search(r"^[LF]:", found[2], re.MULTILINE) for found in _SECTION.finditer(text))
 
 
-def read_maintainers(text: str) -> list[Entry]:
-    """Return a filter for each subsystem that has one; raises UnreadableFileError of none."""
+def read_maintainers(text: str, addresses: Collection[str] = ()) -> list[Entry]:
+    """Return a filter for each subsystem that has one; raises UnreadableFileError of none.
+
+    First, and ticked, are those that one of the addresses maintains or reviews.
+    """
     sections = [(found[1], _LINE.findall(found[2])) for found in _SECTION.finditer(text)]
     lists = Counter(
         value for _, lines in sections for tag, line in lines if tag == "L"
         for value in _ADDRESS.findall(line)[:1]
     )  # fmt: skip
-    entries = [_entry(title, lines, lists) for title, lines in sections]
-    found = [entry for entry in entries if entry.text]
+    entries = [_entry(title, lines, lists, addresses) for title, lines in sections]
+    found = sorted((entry for entry in entries if entry.text), key=lambda entry: entry.objection)
     if not found:
         raise UnreadableFileError("No subsystem of this file has files, or a list of its own.")
     return found
 
 
-def _entry(title: str, lines: list[tuple[str, str]], lists: Mapping[str, int]) -> Entry:
-    clauses = [clause for tag, value in lines for clause in _clauses(tag, value, lists)]
+def _entry(
+    title: str,
+    lines: list[tuple[str, str]],
+    lists: Mapping[str, int],
+    addresses: Collection[str],
+) -> Entry:
+    theirs = [value for tag, value in lines if tag in _PEOPLE and _is_of(value, addresses)]
+    clauses = [clause for line in lines for clause in _clauses(*line, lists, theirs)]
     texts = {tag: list(_texts(tag, clauses)) for tag in _MEANT}
     patches = " or ".join([*texts["F"], *texts["N"], *texts["K"]])
     if patches and texts["X"]:
@@ -79,18 +90,25 @@ def _entry(title: str, lines: list[tuple[str, str]], lists: Mapping[str, int]) -
     text = " or ".join(filter(None, [patches, *texts["L"]]))
     is_exact = not any(clause.problem for clause in clauses)
     shown_clauses = tuple(clauses[:MOST_CLAUSES])
-    return Entry(as_title(title), text, shown_clauses, is_exact, objection=CHOOSE)
+    objection = "" if theirs else CHOOSE
+    return Entry(as_title(title), text, shown_clauses, is_exact, objection=objection)
+
+
+def _is_of(value: str, addresses: Collection[str]) -> bool:
+    return any(address.casefold() in addresses for address in _ADDRESS.findall(value))
 
 
 def _texts(tag: str, clauses: list[Clause]) -> Iterator[str]:
     return (clause.text for clause in clauses if clause.text and clause.source[:1] == tag)
 
 
-def _clauses(tag: str, value: str, lists: Mapping[str, int]) -> Iterator[Clause]:
+def _clauses(
+    tag: str, value: str, lists: Mapping[str, int], theirs: Collection[str]
+) -> Iterator[Clause]:
     """Yield what a line says, as a phrase; lines of other tags say nothing of a message."""
     source = shown(f"{tag}: {value}")
     if tag in _PEOPLE:
-        yield Clause(source, "no part of the filter", is_action=True)
+        yield Clause(source, YOURS if value in theirs else NOBODYS, is_action=True)
     elif tag == "L":
         yield from _list(source, value, lists)
     elif tag in "FX" and '"' not in value:

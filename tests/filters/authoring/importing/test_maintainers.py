@@ -6,15 +6,20 @@ import pytest
 
 from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import read_file
+from filters.authoring.importing.imports import read_for
 from filters.authoring.importing.maintainers import (
     BELOW,
+    CHOOSE,
     IN_TEXT,
     LEAVES_OUT,
     NO_REGEX,
     OF_ALL,
     SHARED,
     WIDER,
+    YOURS,
 )
+from filters.authoring.importing.offers import NOT_ALL
+from filters.people.models import User
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree.printer import print_tql
@@ -69,6 +74,19 @@ def test_what_is_only_nearly_so_is_shown_with_its_reason() -> None:
         *(BELOW, WIDER, NO_REGEX, IN_TEXT, WIDER),
     ]
     assert ext4.objection and not ext4.is_exact
+
+
+def test_what_its_reader_reviews_is_first_and_ticked(alice: User) -> None:
+    alice.aliases = ["mary@x.org"]
+    loom = "\nLOOM\nR:\tMary <Mary@X.org>\nF:\tdrivers/loom/\n"
+    answer = read_for(alice, (FILE + loom).encode(), is_pasted=False)
+    tegra, theirs, ext4 = answer["offers"]
+    titles = [offer["entry"]["title"] for offer in (tegra, theirs, ext4)]
+    assert titles == ["TEGRA SUPPORT", "LOOM", "EXT4 FILE SYSTEM"]
+    assert [offer["problem"] for offer in (tegra, theirs)] == [NOT_ALL, ""]
+    assert CHOOSE in ext4["problem"]
+    assert theirs["is_ticked"] and not ext4["is_ticked"]
+    assert theirs["entry"]["clauses"][0]["text"] == YOURS
 
 
 def test_a_class_of_characters_is_each_of_them() -> None:
