@@ -177,6 +177,7 @@ _PATTERNS = {
     "EVERYONE": "(?:everybody|everyone|anybody|anyone|people)",
     "KB": "(?:kilobytes|kilobyte|kb|k)",
     "MB": "(?:megabytes|megabyte|mb|m)",
+    "HUMANS": r"(?:humans|a human|human beings|a real person|people(?! (?:who|that|like|i|we)\b))",
     "INVITE": "(?:invitations|invitation|invites|invite)",
     "CONTACTS": "(?:address book|contacts)",
     "EVERYTHING": "(?:everything|anything|all)",

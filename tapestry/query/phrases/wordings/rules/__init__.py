@@ -21,6 +21,7 @@ FIRST = (
     "^ (all | the | any)? THREAD WHICH? (CONTAIN | of) "
     "(more than | over | only one | a single | just one)",
     "CONTAIN A? (link | links | url | urls) (to WORD)? $",
+    "MENTION me by name",
     "between N and AGE ago",
     "in (reply | answer) to NAME ($ | ,)",
     ", PLAIN attached $",

@@ -176,7 +176,7 @@ RULES = (
         "^ (who | (MAIL | PEOPLE)? WHICH?) ALSO? (owe | owes) (me | us) A? REPLY $",
         f"from me {_UNANSWERED}",
     ),
-    ("^ who (am i | are we) ALSO? WAIT (for | on) $", f"from me {_UNANSWERED}"),
+    ("^ (who | what) (am i | are we) ALSO? WAIT (for | on) $", f"from me {_UNANSWERED}"),
     ("{who:NAME} ALSO? owes me A? REPLY", "from me to {who} with no reply by {who}"),
     ("I ALSO? owe {who:NAME} A? REPLY", "from {who} to me with no reply by me"),
     ("^ who do i ALSO? (owe A REPLY | MUST ANSWER) $", _OWED),

@@ -208,6 +208,14 @@ RULES: tuple[Rule, ...] = (
     (f"({_LABELLED}) (as | with)? {{words:VALUE}} by {_ANYONE}", "tagged {words} "),
     (f"({_LABELLED}) by NONE", "without a tag "),
     (f"({_LABELLED}) (as | with)? {{words:VALUE}} by NONE", "not tagged {words} "),
+    (
+        "^ (notes | annotations) {who:NAME} (left | made | wrote | put) (on | about) my MAIL $",
+        "from me annotated by {who}",
+    ),
+    (
+        "^ MAIL (with | WHICH CONTAIN)? (notes | annotations) (by | from) {who:NAME} $",
+        "annotated by {who}",
+    ),
     ("(WITHOUT | ^ no | COMMA no) any? (annotation | annotations)", "without an annotation "),
     ("with (any | some | an)? (annotation | annotations)", "not without an annotation "),
     (

@@ -242,8 +242,7 @@ RULES = (
         "from programs ",
     ),
     (
-        "(written | sent)? by (actual | real)? (humans | a human | human beings | people "
-        "| a real person)",
+        "(written | sent)? by (actual | real)? HUMANS",
         "not from programs ",
     ),
     ("^ (patches | patch series) WHICH? NOBODY (has)? ACKED WITHIN {age:AGE}", _unreviewed),

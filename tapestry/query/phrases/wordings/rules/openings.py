@@ -51,6 +51,8 @@ def _neither(found: re.Match[str]) -> str:
 
 
 RULES = (
+    ("MENTION me by name", "mentioning me "),
+    ("^ list (mail | traffic | posts) NOT (DONE)? to", "on any list and not to "),
     (
         "^ EVERYTHING MAIL? (except | but | excluding) (for | not)? (the)? (ones | those | MAIL)? "
         "{how:PHRASE} {rest:ALL}",
@@ -163,6 +165,7 @@ RULES = (
     (f"(my | our | his | her) {KIN} {{who:NAME}}", "{who}"),
     ("{which:CLAUSE} (my | our) {who:NAME}", "{which} {who}"),
     ("and a (link | picture | photo | video)", lambda found: f"and with {found[0].split()[-1]}s "),
+    ("(relating to | related to | having to do with) me", "mentioning me "),
     (
         "(relating to | related to | on the topic of | on the subject of | discussing | "
         "having to do "

@@ -50,6 +50,7 @@ RULES = (
     ),
     ("WHICH? I NOT? (directly)? (in | on) (the)? to (HEADER)? $", _in_to),
     ("to ME only", "only to me "),
+    ("WHICH? BE? DONE? to ME and only (to)? ME", "only to me "),
     ("only to me COMMA? no (cc | ccs | cc's | other recipients)", "only to me "),
     ("WHICH? I (was | am)? put (in | on) (cc | copy)", "cc me "),
     ("WHICH {who:NAME} ISNT (COPIED | cc)", "not cc {who}"),

@@ -265,7 +265,7 @@ RULES: tuple[Rule, ...] = (
         for liked, counted, by, best in ((*_BY_VOTES, " | best"), (*_BY_REPLIES, ""))
         for pattern in (
             f"^ the? (most {liked}{best}) (MAIL | THREAD) (of | in | from)? {{span:SPAN}}? $",
-            f"^ the? (most {liked}) (of | in | from)? {{span:SPAN}}? $",
+            f"^ the? ((most | top) {liked}) (of | in | from)? {{span:SPAN}}? $",
             f"^ the? (MAIL | THREAD)? WHICH? (CONTAIN | GET)? the? most {counted} (of | in | "
             f"from)? {{span:SPAN}}? $",
         )
