@@ -17,6 +17,7 @@ from tests.support.servers.postgres import programs, running_postgres
 TESTS = ROOT / "tests" / "filters"
 
 EXACT = (
+    "inbox/lists/test_cards",
     "runs/store/test_filter_store",
     "runs/store/test_acts",
     "runs/store/test_parts",

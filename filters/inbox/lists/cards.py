@@ -219,8 +219,8 @@ def _card_keys(msgids: Collection[str]) -> dict[tuple[str, str], int]:
     return {
         (msgid, audience): key
         for batch in batched(sorted(msgids))
-        for key, msgid, audience in Card.objects.select_for_update(no_key=True)
-        .filter(msgid__in=batch)
+        for key, msgid, audience in Card.objects.filter(msgid__in=batch)
+        .locked()
         .values_list("pk", "msgid", "audience")
     }
 
@@ -265,5 +265,5 @@ def _read_cards(
             }
             cards.append(Card(audience=audience, root=root, **columns, **texts, **more))
     imports.name_cards(cards)
-    # All lock rows that are there in one order.
+    # As those that are there are locked: CardQuerySet.locked.
     return sorted(cards, key=attrgetter("msgid", "audience")), parents

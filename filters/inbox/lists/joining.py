@@ -74,11 +74,10 @@ def set_back(instant: int) -> None:
 
 
 def _locked(msgids: Collection[str]) -> dict[str, list[Card]]:
-    """Return the cards of messages by audience, locked in the order in which all lock them."""
+    """Return the cards of messages by audience, locked."""
     of_audience: dict[str, list[Card]] = defaultdict(list)
     for batch in batched(sorted(msgids)):
-        cards = Card.objects.select_for_update(no_key=True).filter(msgid__in=batch)
-        for card in cards.order_by("msgid", "audience"):
+        for card in Card.objects.filter(msgid__in=batch).locked():
             of_audience[card.audience].append(card)
     return of_audience
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Self
 
+from django.db import connections
 from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, Value, When
+from django.db.models.functions import Collate
 
 from filters.authoring.models import Filter
 from filters.inbox.models.past import FormerUnfolding
@@ -26,6 +28,9 @@ from tapestry.core.clock import DAY, wall_clock
 if TYPE_CHECKING:
     from filters.inbox.models.match import Card, Match  # noqa: F401
 
+
+CODE_POINTS = {"postgresql": "C", "sqlite": "BINARY"}
+"""By database, the order of texts in which Python sorts them: theirs may be that of a language."""
 
 TOP = 365_000 * DAY
 """What is pinned stands in the inbox as if it came so much later: a day far ahead of all mail."""
@@ -129,6 +134,12 @@ def muted_roots(user: User) -> QuerySet[Mute, Any]:
 
 class CardQuerySet(QuerySet["Card"]):
     """Cards, each of one copy of a message."""
+
+    def locked(self) -> Self:
+        """Lock them until the end of the transaction, in the order in which all lock them."""
+        order = CODE_POINTS[connections[self.db].vendor]
+        by_copy = (Collate(name, order) for name in ("msgid", "audience"))
+        return self.select_for_update(no_key=True).order_by(*by_copy)
 
     def visible_to(self, user: User) -> Self:
         """Return those of the copies that a user may see."""

@@ -225,8 +225,7 @@ def _roots(batch: Sequence[Target]) -> set[str]:
     What joins them now waits, and finds them muted.
     """
     cards = Card.objects.filter(msgid__in=[target.msgid for target in batch])
-    rows = cards.select_for_update(no_key=True).order_by("msgid", "audience")  # as all lock them
-    now = {(card.msgid, card.audience): card.root for card in rows}
+    now = {(card.msgid, card.audience): card.root for card in cards.locked()}
     return {now.get(target[:2], target.root) or target.msgid for target in batch}
 
 

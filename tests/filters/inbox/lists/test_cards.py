@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from django.db import connection
 
-from filters.inbox.lists import cards
+from filters.inbox.lists import cards, joining
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.people.people import Owner
+from tapestry.core.schema import THREADS
 from tapestry.tables.delta.log import Tables
 from tests.support.lists.listed_mail import find, installed, letters
 
@@ -55,3 +57,18 @@ def test_an_account_that_is_deleted_as_cards_are_made_sets_nothing_aside(
     monkeypatch.setattr(cards.people, "owners_by_key", owners_by_key)
     assert cards.refresh_cards(tables) == 1
     assert Match.objects.get().card is not None
+
+
+def test_cards_are_locked_in_one_order_where_the_database_sorts_as_a_language_does(
+    tables: Tables, alice: User
+) -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute('ALTER TABLE inbox_card ALTER msgid TYPE text COLLATE "en-x-icu"')
+    letters(tables, "b", "A", "C", "á")
+    find(tables, installed(alice, "jones"), "b", "A", "C", "á")
+    keys = [cards.CopyKey(msgid, "public") for msgid in ("b", "A", "C", "á")]
+    upserted, _ = cards._read_cards(tables, keys, tables.data_files(THREADS))
+    locked = joining._locked([key.msgid for key in keys])["public"]
+    assert [card.msgid for card in locked] == [card.msgid for card in upserted]
+    assert len(locked) == len(keys)
