@@ -20,6 +20,7 @@ EXACT = (
     "inbox/lists/test_cards",
     "runs/store/test_filter_store",
     "runs/store/test_acts",
+    "runs/store/test_leaving_unshown",
     "runs/store/test_parts",
     "runs/test_rounds",
     "delivery/test_claims",

@@ -200,9 +200,11 @@ def _retract_absent(filter_id: int, until: int, final: Mapping[Pair, NetChange])
 def _leave_unshown(leaving: Collection[int]) -> set[int]:
     """Have those that were not shown yet be as they were before; return which these are.
 
-    Their filters are updated: pages say how much waits.
+    None is released meanwhile: they are locked.  Their filters are updated: pages say how much
+    waits.
     """
-    rows = list(Match.objects.filter(is_waiting(), pk__in=leaving, sequence=None))
+    waiting = Match.objects.filter(is_waiting(), pk__in=leaving, sequence=None)
+    rows = list(waiting.select_for_update().order_by("pk"))
     Match.objects.filter(pk__in=[row.pk for row in rows if not row.left]).delete()
     before = [row for row in rows if row.left]
     for row in before:
