@@ -29,6 +29,7 @@ from filters.inbox.models import (
     Card,
     Match,
     MessageState,
+    by_code_point,
     is_seen_in,
     is_unfolded,
     is_visible_to,
@@ -82,7 +83,7 @@ def cards(
         .annotate(day=sql_day("moved_at", user.zone))
         .annotate(block=_block())
         .annotate(rank=rank)
-        .order_by("-day", "block", "-rank", "-moved_at", "-pk")
+        .order_by("-day", by_code_point("block"), "-rank", "-moved_at", "-pk")
     )
 
 
@@ -135,7 +136,7 @@ def _ordered(matches: QuerySet[Match], user: User, moved_at: Max, rank: Max) -> 
         .annotate(moved_at=moved_at, ts=Max("card__ts"), imported=Max("card__imported"), rank=rank)
         .annotate(day=sql_day("moved_at", user.zone))
         .annotate(block=_block())
-        .order_by("-day", "block", "-rank", "-moved_at", "-card")
+        .order_by("-day", by_code_point("block"), "-rank", "-moved_at", "-card")
     )
 
 

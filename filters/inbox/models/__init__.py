@@ -32,6 +32,7 @@ from filters.inbox.models.triage import (
 from filters.inbox.models.visibility import (
     TOP,
     MatchQuerySet,
+    by_code_point,
     is_due,
     is_hidden_from_owner,
     is_seen_in,
@@ -65,6 +66,7 @@ __all__ = [
     "ThreadPosition",
     "TriageStep",
     "TriageStepPart",
+    "by_code_point",
     "fold",
     "is_due",
     "is_hidden_from_owner",

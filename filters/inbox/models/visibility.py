@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Self
 
-from django.db import connections
+from django.db import connection
 from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Collate
 
@@ -29,11 +29,16 @@ if TYPE_CHECKING:
     from filters.inbox.models.match import Card, Match  # noqa: F401
 
 
-CODE_POINTS = {"postgresql": "C", "sqlite": "BINARY"}
+_CODE_POINTS = {"postgresql": "C", "sqlite": "BINARY"}
 """By database, the order of texts in which Python sorts them: theirs may be that of a language."""
 
 TOP = 365_000 * DAY
 """What is pinned stands in the inbox as if it came so much later: a day far ahead of all mail."""
+
+
+def by_code_point(column: str) -> Collate:
+    """Return what orders rows by a text as Python does."""
+    return Collate(column, _CODE_POINTS[connection.vendor])
 
 
 def is_due(path: str = "", now: int | None = None) -> Q:
@@ -137,8 +142,7 @@ class CardQuerySet(QuerySet["Card"]):
 
     def locked(self) -> Self:
         """Lock them until the end of the transaction, in the order in which all lock them."""
-        order = CODE_POINTS[connections[self.db].vendor]
-        by_copy = (Collate(name, order) for name in ("msgid", "audience"))
+        by_copy = map(by_code_point, ("msgid", "audience"))
         return self.select_for_update(no_key=True).order_by(*by_copy)
 
     def visible_to(self, user: User) -> Self:

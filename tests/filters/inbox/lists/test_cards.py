@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from filters.inbox.lists import cards, joining
+from filters.inbox.lists import cards, joining, listing
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.people.people import Owner
@@ -59,12 +59,22 @@ def test_an_account_that_is_deleted_as_cards_are_made_sets_nothing_aside(
     assert Match.objects.get().card is not None
 
 
+IN_ENGLISH = """ALTER TABLE inbox_card ALTER msgid TYPE text COLLATE "en-x-icu",
+ALTER imported TYPE text COLLATE "en-x-icu" """
+
+
+@pytest.fixture
+def sorted_in_english(db: None) -> None:
+    """Have texts of cards sorted as a language is, where the database can."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(IN_ENGLISH)
+
+
+@pytest.mark.usefixtures("sorted_in_english")
 def test_cards_are_locked_in_one_order_where_the_database_sorts_as_a_language_does(
     tables: Tables, alice: User
 ) -> None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute('ALTER TABLE inbox_card ALTER msgid TYPE text COLLATE "en-x-icu"')
     letters(tables, "b", "A", "C", "á")
     find(tables, installed(alice, "jones"), "b", "A", "C", "á")
     keys = [cards.CopyKey(msgid, "public") for msgid in ("b", "A", "C", "á")]
@@ -72,3 +82,18 @@ def test_cards_are_locked_in_one_order_where_the_database_sorts_as_a_language_do
     locked = joining._locked([key.msgid for key in keys])["public"]
     assert [card.msgid for card in locked] == [card.msgid for card in upserted]
     assert len(locked) == len(keys)
+
+
+@pytest.mark.usefixtures("sorted_in_english")
+def test_imports_of_a_day_stand_in_one_order_whatever_language_the_database_sorts_by(
+    tables: Tables, alice: User
+) -> None:
+    letters(tables, "a", "b")
+    find(tables, installed(alice, "jones"), "a", "b")
+    for msgid, name in (("a", "archive.mbox"), ("b", "Zoo.mbox")):
+        Card.objects.filter(msgid=msgid).update(imported=name, ts=1)
+    Match.objects.update(matched_at=1)
+    now = ["Zoo.mbox", "archive.mbox"]
+    assert [card.block for card in listing.cards(alice)] == now
+    assert [row[3] for row in listing.places(alice)] == now
+    assert now == sorted(now), "as what was in a list before is put together with what still is"
