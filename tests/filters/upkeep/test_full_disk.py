@@ -179,6 +179,7 @@ def test_a_server_that_says_that_its_disk_is_full_is_a_failure(carol: User, tabl
     assert source.failures == 1 and FULL not in source.error
 
 
+@pytest.mark.django_db
 def test_the_listener_says_so_in_a_line(
     fill: Callable[[], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,6 +9,7 @@ from filters.runs.models import Heartbeat
 from filters.upkeep.statistics import renew_statistics
 
 
+@pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
 def test_statistics_are_of_each_index_with_rows() -> None:
     Heartbeat.objects.create(pk=Heartbeat.UPKEEP, started_at=1)
