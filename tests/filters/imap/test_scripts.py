@@ -27,7 +27,10 @@ CHANGING = re.compile(r'(UIDVALIDITY|MAILBOXID|INTERNALDATE) (\d+|\(\w+\)|"[^"]*
 LITERAL = re.compile(rb"\{(\d+)\}$")
 
 
-@pytest.mark.parametrize("script", sorted(path.stem for path in SCRIPTS.iterdir()))
+NAMES = sorted(path.stem for path in SCRIPTS.glob("*.test"))
+
+
+@pytest.mark.parametrize("script", NAMES)
 def test_a_script_is_answered_as_it_says(
     program: Program, alice: User, tables: Tables, datadriven: Callable[..., None], script: str
 ) -> None:
@@ -48,7 +51,7 @@ def test_a_script_is_answered_as_it_says(
 
 
 def test_deviations_are_those_known() -> None:
-    cases = {path.stem: parse(path.read_text())[0] for path in SCRIPTS.iterdir()}
+    cases = {name: parse((SCRIPTS / f"{name}.test").read_text())[0] for name in NAMES}
     counted = {name: sum(case.command == "deviates" for case in cases[name]) for name in cases}
     assert {name: count for name, count in counted.items() if count} == DEVIATIONS
 
