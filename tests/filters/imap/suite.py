@@ -72,7 +72,7 @@ class Run:
         self.variables: Variables = {"mailbox": MAILBOX}
 
     def step(self, step: Step) -> None:
-        """Send the commands of a step together; EndsOtherwiseError where another answer is heard."""
+        """Send the commands of a step together, and hear what is answered."""
         client = self.clients[step.connection]
         tags = {}
         for number, command in enumerate(step.commands):
