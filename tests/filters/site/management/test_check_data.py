@@ -23,7 +23,7 @@ def manage(data, *arguments, run=forked.run, python=()):
     return run(
         [*python, "manage.py", *arguments],
         cwd=ROOT,
-        env=os.environ | {"TAPESTRY_DATA": str(data)},
+        env=os.environ | {"TAPESTRY_DATA": str(data), "DATABASE_URL": ""},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
