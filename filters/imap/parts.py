@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from email.headerregistry import ContentTypeHeader, HeaderRegistry
 from typing import Any
 
+from pymap.bytes import Writeable
 from pymap.mime import MessageBody, MessageContent, MessageHeader
+from pymap.mime.cte import MessageDecoder
 from pymap.parsing.primitives import List
 from pymap.parsing.response.fetch import BodyStructure
 
@@ -91,6 +93,18 @@ class _Body(MessageBody):
         inner = [Part._parse(data, view, part, kind) for part in parts]
         return cls(data, lines, content_type, inner)
 
+
+class _Decoder(MessageDecoder):
+    """Decodes as the pages do: what cannot be decoded is left out (pymap raises an error)."""
+
+    def __init__(self, encoding: str) -> None:
+        self._encoding = encoding
+
+    def decode(self, body: MessageBody) -> Writeable:
+        return Writeable.wrap(undo(bytes(body), self._encoding)[0])
+
+
+MessageDecoder.registry |= {name: _Decoder(name) for name in ("base64", "binary")}
 
 _NO_BODY = _Body.empty()
 _MESSAGE: Any = HeaderRegistry()("Content-Type", "message/rfc822")
