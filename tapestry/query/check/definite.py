@@ -16,9 +16,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.schema import INSTANTS, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
-from tapestry.query.tree.walk import conjuncts, transform, walk
+from tapestry.query.tree.walk import conjuncts, holds_of_zero, transform, walk
 
-_NEVER_NULL = ("msgid", "annid", *INSTANTS, "size", "attachments", "source", "audience")
+_NEVER_NULL = ("msgid", "annid", *INSTANTS, "source", "audience")
 _ANYTHING = re.compile("%*")
 
 
@@ -31,10 +31,12 @@ def definite(node: n.Condition, names: FreshNames, *, unknown: bool = False) -> 
     >>> def show(text):
     ...     checked = read(text, Context()).condition
     ...     return print_condition(definite(checked, FreshNames({"m", "r"})))
-    >>> show("m.subject HAS 'spark' AND m.size > 3")
-    "coalesce(m.subject, '') HAS 'spark' AND m.size > 3"
+    >>> show("m.subject HAS 'spark' AND m.source > 'a'")
+    "coalesce(m.subject, '') HAS 'spark' AND m.source > 'a'"
     >>> show("m.date > m.ts")
     'm.date > m.ts AND m.date IS NOT NULL'
+    >>> show("m.attachments > 0")
+    'coalesce(m.attachments, 0) > 0'
     """
     match node:
         case n.And():
@@ -71,36 +73,46 @@ def _test(node: n.Compare | n.Like | n.Has | n.InList, *, unknown: bool) -> n.Co
     nulls = [null for term in terms for null in _nulls(term)]
     if not nulls:
         return node
-    if not unknown and _is_false_of_empty(node):
-        return _with_default(node)
+    default = None if unknown else _default(node)
+    if default:
+        return _with(default, node)
     if unknown:
         return n.Or.of([node, *nulls], node.span)
     return n.And.of([node, *[n.Not(null) for null in nulls]], node.span)
 
 
-def _is_false_of_empty(node: n.Compare | n.Like | n.Has | n.InList) -> bool:
-    """Return whether it is a test of a text column that the empty text does not pass."""
+def _default(node: n.Compare | n.Like | n.Has | n.InList) -> n.Literal | None:
+    """Return the empty text, or 0, if a test of a column does not hold of that."""
     term = node.left if isinstance(node, n.Compare) else node.term
-    if not isinstance(term, n.Column) or term.type is not Type.TEXT:
-        return False
+    if not isinstance(term, n.Column):
+        return None
+    if term.type is Type.INTEGER:
+        zero = n.Literal(0, Type.INTEGER)
+        match node:
+            case n.Compare(op, _, n.Literal(int(number))):
+                return None if holds_of_zero(op, number) else zero
+        return None
     match node:
         case n.Compare("=", _, n.Literal(str(value))):
-            return value != ""
+            fails = value != ""
         case n.Like(_, pattern):
-            return not _ANYTHING.fullmatch(str(pattern.value))
+            fails = not _ANYTHING.fullmatch(str(pattern.value))
         case n.InList(_, values):
-            return "" not in values.values
-        case n.Has():
-            return True
+            fails = "" not in values.values
         case _:
-            return False
+            fails = isinstance(node, n.Has)
+    return n.Literal("", Type.TEXT) if fails and term.type is Type.TEXT else None
 
 
-def _with_default(node: n.Compare | n.Like | n.Has | n.InList) -> n.Condition:
-    empty = n.Literal("", Type.TEXT)
+def _with(
+    default: n.Literal, node: n.Compare | n.Like | n.Has | n.InList
+) -> n.Compare | n.Like | n.Has | n.InList:
+    """Return a test of a column with a value that stands for NULL."""
+    term = node.left if isinstance(node, n.Compare) else node.term
+    filled = n.Call("coalesce", (term, default), default.type)
     if isinstance(node, n.Compare):
-        return replace(node, left=n.Call("coalesce", (node.left, empty), Type.TEXT))
-    return replace(node, term=n.Call("coalesce", (node.term, empty), Type.TEXT))
+        return replace(node, left=filled)
+    return replace(node, term=filled)
 
 
 def _nulls(term: n.Term) -> Iterator[n.Condition]:
@@ -151,7 +163,7 @@ def as_written(condition: n.Condition) -> n.Condition:
 
     def simplify(node: n.Node) -> n.Node:
         match node:
-            case n.Call("coalesce", (n.Column() as column, n.Literal(""))):
+            case n.Call("coalesce", (n.Column() as column, n.Literal("" | 0))):
                 return column
             case n.And((n.Threshold() as threshold, n.Exists())):
                 return threshold

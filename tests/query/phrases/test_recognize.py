@@ -312,10 +312,10 @@ def test_a_condition_has_the_phrase_that_means_it_or_none(text, phrase):
         ("m.sender IN ('a@x.org', 'b@x.org')", "from a@x.org or from b@x.org"),
         ("m.newsgroups NOT IN ('a.b')", "not in a.b"),
         ("m.attachments >= 1", "with attachments"),
-        ("m.attachments < 1", "not with attachments"),
+        ("coalesce(m.attachments, 0) < 1", "not with attachments"),
         ("m.attachments > 1", "with more than one attachment"),
         ("m.attachments >= 3", "with more than two attachments"),
-        ("m.attachments < 3", "not with more than two attachments"),
+        ("coalesce(m.attachments, 0) < 3", "not with more than two attachments"),
         ("m.attachments > -1", "with at least 0 attachments"),
         ("NOT m.size <= 10240", "larger than ten KB"),
         # Joins and IN (SELECT …)
