@@ -105,6 +105,9 @@ MICROSECONDS = {"HOUR": f"{HOUR / 1_000_000:f} seconds"}
         # Of b2 and b3, of one instant, the one whose msgid is first.
         ("m IN LAST 1 PER m.inreplyto AND m.size > 1", {"b2": 20, "b4": 30, "b5": 160}),
         ("m IN FIRST 1 PER m.inreplyto", {"b1": 10, "b5": 160, "b6": 361}),
+        # What is unknown among which is not among them.
+        ("m.size = 2 AND m NOT IN LAST 1 PER m.sender AMONG m.subject HAS 'x'", {"b2": 20}),
+        ("m.size = 2 AND m NOT IN LAST 1 AMONG m.subject HAS 'x'", {"b2": 20}),
     ],
 )
 def test_an_auction_house(text, matched):

@@ -114,7 +114,7 @@ class _Checker:
         negated = self.negated
         if isinstance(node, n.Not):
             self.negated = not negated
-        elif not isinstance(node, n.And | n.Or | n.InFilter | n.Test):
+        elif not isinstance(node, n.And | n.Or | n.InFilter | n.Test | n.Window):
             self.negated = False
         checked = self._condition(node, scope)
         self.negated = negated
@@ -309,11 +309,16 @@ class _Checker:
         own = n.Binding(self.names.take(node.binding.var), MESSAGES, span=node.binding.span)
         inner = Scope({node.binding.var: own}, hidden=scope)
         per = [inner.column(column) for column in node.per]
+        negated, self.negated = self.negated, False
         condition = self.condition(node.condition, inner)
+        self.negated = negated
         copier = Copier(self.names, self.seen)
         if not per:
             return last_of_all(node, key, own, condition, copier)
-        return last_of_each(node, message, own, per, condition, copier)
+        here = copier.test(condition, {own.var: message.var})
+        if negated:
+            here = definite(here, self.names)
+        return last_of_each(node, message, own, per, here, condition, copier)
 
     def _agreement(self, node: n.Agreement, scope: Scope) -> n.Condition:
         """Write out how often two people agree, ``me`` being the person who asks."""

@@ -36,15 +36,15 @@ def last_of_each(
     message: n.Binding,
     other: n.Binding,
     per: list[n.Column],
+    here: n.Condition,
     condition: n.Condition,
     copier: Copier,
 ) -> n.Condition:
     """Return that fewer than so many of the ``other`` with the same values stand beyond a message.
 
-    ``condition`` and the columns ``per``, checked, are of ``other``.  Raises TapestryError where a
-    column is a set.  Law: as above.
+    ``condition`` and the columns ``per``, checked, are of ``other``; ``here`` is the condition of
+    the message.  Raises TapestryError where a column is a set.  Law: as above.
     """
-    here = copier.test(condition, {other.var: message.var})
     there = copier.test(condition, {})
     same: list[n.Condition] = []
     present: list[n.Condition] = []
