@@ -164,9 +164,9 @@ def a_message_alone_has_no_percent_rank(patch):
 def copies_are_counted_in_a_share(patch):
     real = window_functions._relative
 
-    def wrong(*args):
+    def wrong(*args, negated):
         return transform(
-            real(*args),
+            real(*args, negated=negated),
             lambda node: replace(node, distinct=False) if isinstance(node, n.Aggregate) else node,
         )
 

@@ -105,6 +105,12 @@ MICROSECONDS = {"HOUR": f"{HOUR / 1_000_000:f} seconds"}
         # Of b2 and b3, of one instant, the one whose msgid is first.
         ("m IN LAST 1 PER m.inreplyto AND m.size > 1", {"b2": 20, "b4": 30, "b5": 160}),
         ("m IN FIRST 1 PER m.inreplyto", {"b1": 10, "b5": 160, "b6": 361}),
+        # A message alone comes after none: the first of ann's auctions until there is another.
+        (
+            "NOT PERCENT_RANK() OVER (PARTITION BY m.sender ORDER BY m.received DESC) > 0.5"
+            " AND m.inreplyto IS NULL",
+            {"a1": 0, "a2": 100, "a3": 300},
+        ),
         # What is unknown among which is not among them.
         ("m.size = 2 AND m NOT IN LAST 1 PER m.sender AMONG m.subject HAS 'x'", {"b2": 20}),
         ("m.size = 2 AND m NOT IN LAST 1 AMONG m.subject HAS 'x'", {"b2": 20}),

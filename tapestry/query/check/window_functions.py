@@ -99,7 +99,7 @@ def of_number(
     if len(partitions) > 1:
         raise _counted_alone(node)
     tests = _tests(test, node, scope)
-    compared = aggregated(partition, tests)
+    compared = aggregated(partition, tests, negated=negated)
     joined = n.And.of if isinstance(test, n.Between) else n.Or.of
     found = joined(compared, test.span)
     if negated:
@@ -139,7 +139,9 @@ def _counted_alone(node: n.Over) -> TapestryError:
     )
 
 
-def aggregated(partition: Partition, tests: Sequence[tuple[str, n.Literal]]) -> list[n.Condition]:
+def aggregated(
+    partition: Partition, tests: Sequence[tuple[str, n.Literal]], *, negated: bool
+) -> list[n.Condition]:
     """Return what a window function that counts or adds up is, for each comparison of it.
 
     Raises TapestryError where the types do not compare.
@@ -149,7 +151,7 @@ def aggregated(partition: Partition, tests: Sequence[tuple[str, n.Literal]]) -> 
     for op, literal in tests:
         of = row if not found else partition.another()
         if node.name in RELATIVE_RANKS:
-            found.append(_relative(partition, of, op, literal))
+            found.append(_relative(partition, of, op, literal, negated=negated))
             continue
         renamed = {row.var: of.var}
         tests_of = partition.among(of)
@@ -177,10 +179,13 @@ def aggregated(partition: Partition, tests: Sequence[tuple[str, n.Literal]]) -> 
     return found
 
 
-def _relative(partition: Partition, row: n.Binding, op: str, literal: n.Literal) -> n.Condition:
+def _relative(
+    partition: Partition, row: n.Binding, op: str, literal: n.Literal, *, negated: bool
+) -> n.Condition:
     """Return what the place of the message is, set against the number of all of its partition.
 
-    A message alone has the PERCENT_RANK 0.
+    A message alone has the PERCENT_RANK 0, and no share of others: behind a NOT a comparison of it
+    that is false must not be unknown.
     """
     node, message = partition.node, partition.message
     others = [by_msgid("<>", row, message)]
@@ -198,11 +203,15 @@ def _relative(partition: Partition, row: n.Binding, op: str, literal: n.Literal)
     threshold(replace(made, function=node.name), op, literal, node.span)
     compared = threshold(made, op, literal, node.span)
     assert isinstance(literal.value, int | float)
-    if node.name != "PERCENT_RANK" or not holds_of_zero(op, literal.value):
+    of_one = holds_of_zero(op, literal.value)
+    if node.name != "PERCENT_RANK" or not (of_one or negated):
         return compared
     other = partition.another()
-    alone = [*partition.ordered(other), by_msgid("<>", other, message)]
-    return n.Or((compared, n.Not(n.Exists((other,), n.And.of(alone), span=node.span))))
+    tests = [*partition.ordered(other), by_msgid("<>", other, message)]
+    others_are_there = n.Exists((other,), n.And.of(tests), span=node.span)
+    if of_one:
+        return n.Or((compared, n.Not(others_are_there)))
+    return n.And((compared, others_are_there))
 
 
 def row_of_value(partition: Partition) -> list[n.Condition]:
