@@ -8,7 +8,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import canonical_phrase
+from tapestry.query.tree.nodes import Binding
 from tapestry.query.tree.printer import print_sql, print_tql
+from tapestry.query.tree.walk import walk
 from tests.support.paths import FIXTURES
 
 DECAYED = (
@@ -26,6 +28,7 @@ FILTERS = {
     ("mary", "decayed()"): DECAYED.replace("0.9", "0.8"),
     (None, "cool"): f"decayed({VOTES}) > 3",
     (None, "others"): "m NOT IN mary.liked",
+    (None, "early"): "NTILE(4) OVER (PARTITION BY m.inreplyto ORDER BY m.received) <> 4",
     ("mary", "liked"): "voted for by more than half of the voters",
     ("mary", "football"): "in filter soccer or from me",
     ("mary", "soccer"): "EXISTS (r: r.inreplyto = m.msgid AND r.subject HAS 'football')",
@@ -160,6 +163,13 @@ def test_a_filter_of_somebody_else_means_by_its_name_what_its_text_does(text, na
     by_name = print_tql(read(text, replace(TERRY, by_name=True)))
     assert by_name == named
     assert read(by_name, TERRY).condition == read(text, TERRY).condition
+
+
+@pytest.mark.parametrize("name", ["early", "others"])
+def test_each_variable_of_a_filter_that_is_referred_to_is_bound_once(name):
+    condition = read(f"m IN {name} IS NOT FALSE", TERRY).condition
+    bound = [node.var for node in walk(condition) if isinstance(node, Binding)]
+    assert len(bound) == len(set(bound)) > 0
 
 
 def test_a_condition_that_borrows_another_persons_filter_gets_no_phrase():

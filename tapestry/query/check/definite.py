@@ -139,23 +139,30 @@ def _rows(aggregate: n.Aggregate, names: FreshNames) -> n.Condition:
     """
     nulls = [n.Not(null) for null in _nulls(aggregate.term)] if aggregate.term else []
     condition = n.And.of([*conjuncts(aggregate.condition), *nulls])
-    rows: n.Condition = n.Exists(aggregate.bindings, condition)
+    rows = _renamed(n.Exists(aggregate.bindings, condition), names)
     if aggregate.function == "NTILE":
         assert aggregate.among
         among = replace(aggregate.among, tiles=None)
         share = replace(aggregate, function="SHARE", type=Type.NUMBER, among=among)
-        rows = n.And((rows, n.Threshold(share, "<", n.Literal(1, Type.INTEGER))))
-    elif aggregate.among and aggregate.function != "SHARE":
+        others = n.Threshold(share, "<", n.Literal(1, Type.INTEGER))
+        return n.And((rows, _renamed(others, names)))
+    if aggregate.among and aggregate.function != "SHARE":
         count = replace(aggregate, function="COUNT", distinct=False, type=Type.INTEGER)
-        rows = n.Threshold(count, ">", n.Literal(0, Type.INTEGER))
-    fresh = {node.var: names.take(node.var) for node in walk(rows) if isinstance(node, n.Binding)}
+        return _renamed(n.Threshold(count, ">", n.Literal(0, Type.INTEGER)), names)
+    return rows
+
+
+def _renamed(condition: n.Condition, names: FreshNames) -> n.Condition:
+    """Return a condition whose variables have names of their own."""
+    bound = [node.var for node in walk(condition) if isinstance(node, n.Binding)]
+    fresh = {var: names.take(var) for var in bound}
 
     def rename(node: n.Node) -> n.Node:
         if isinstance(node, n.Column | n.Binding) and node.var in fresh:
             return replace(node, var=fresh[node.var])
         return node
 
-    return transform(rows, rename)
+    return transform(condition, rename)
 
 
 def as_written(condition: n.Condition) -> n.Condition:
